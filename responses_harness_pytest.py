@@ -42,7 +42,7 @@ class _Off:
     """Stands in for the plugin: a line, and fixtures and markers that fail a test which needs the mock."""
 
     def __init__(self, why: str) -> None:
-        self._line = f"responses-harness is off: {why} The manual: docs/troubleshooting.md#the-installation."
+        self._line = f"responses-harness is off: {why} The manual: `responses-harness manual the-installation`."
 
     def pytest_report_header(self) -> str:
         """Say why."""

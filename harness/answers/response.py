@@ -156,11 +156,15 @@ def with_billing(response: Json, day: str) -> Json:
 
 
 def check_item(item: Item) -> Finding | None:
-    """Return the first schema violation of an item, inside a plain response; None if the item is valid."""
+    """Return the first schema violation of an item, at a place in the item; None if the item is valid."""
     wire = render_item(item, Ids("departure"), "resp_0", 0)
     if wire.get("encrypted_content", "") is None:
         wire["encrypted_content"] = "generated when the item is sent"
-    return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]})
+    response = {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]}
+    if (finding := check_answer("Response", response)) is None:
+        return None
+    message = finding.message.replace("output[0].", "").replace("required parameter", "member")  # it is no request
+    return finding._replace(at=finding.at.removeprefix("output[0]").removeprefix("."), message=message)
 
 
 def render_input_items(items: Iterable[Json]) -> list[Json]:

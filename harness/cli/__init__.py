@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("serve", "record", "rules", "losses", "models", "examine"),
-    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "demo"),
+    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "demo", "manual"),
 )
 """The commands in the order of the help, each a function in a module, both of its name."""
 STARTUP_THRESHOLD = 50_000

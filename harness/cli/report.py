@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MERGE = "merge"
 STDOUT = Path("-")
-MAX_FINDINGS = 20
-"""How many findings are printed at most."""
+MAX_CAUSES = 50
+"""How many causes are printed at most."""
 
 
 def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -85,7 +85,7 @@ def report(
     if STDOUT not in wanted.values():
         _print_report(merged)
     _check_fail_under(merged, fail_under)
-    if not merged.totals.exchanges and not merged.unexpected and not merged.examination:
+    if not merged.totals.exchanges and not merged.groups and not merged.examination:
         raise ConfigError(
             f"nothing was tested: {pluralize(len(merged.cases), 'test')} with no exchange. Does the program under test "
             "read OPENAI_BASE_URL, and did a test use the fixture mock?"
@@ -102,18 +102,20 @@ def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
 
 
 def _print_report(report: Report) -> None:
-    """Print the summary, the first unexpected findings and the coverage."""
+    """Print the counts, the first causes with their tests, and the coverage."""
     from harness.report.formats.github import annotation_commands
-    from harness.report.report import unknown_model_lines
+    from harness.report.report import name_tests, unknown_model_lines
 
     console = make_console()
+    console.print(report.counts)
     console.print(report.line)
     for line in unknown_model_lines(report.unknown_models):
         console.print(line)
-    for case, finding in report.unexpected[:MAX_FINDINGS]:
-        console.print(f"{case.name_location(finding) or case.id}  {finding.title}: {finding.text}")
-    if (hidden := len(report.unexpected) - MAX_FINDINGS) > 0:
+    for number, failures in enumerate(report.groups[:MAX_CAUSES], 1):
+        console.print(f"\n{number}. {name_tests(failures)}\n{failures[0].text}")
+    if (hidden := len(report.groups) - MAX_CAUSES) > 0:
         console.print(f"… and {hidden} more")
+    console.print()
     if not report.examination:
         console.print(_coverage_table(report))
     if ACTIONS_VARIABLE in os.environ:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from harness.report.replace_file import explain_write_errors
 from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
-    from harness.explain.model import Cause
+    from harness.analysis.loss import Lost
     from harness.report.api_coverage import Coverage
     from harness.report.report import ReportCase, RunFacts, UnknownModels
     from harness.server.control_plane.access import ControlAccess
@@ -87,7 +87,6 @@ class CommandReport(ApiObserver):
     def _add_strays(self) -> None:
         """Add a case for the requests without a World, if there were any, as if one World had refused them all."""
         from harness.explain.stray import unknown_key_cause
-        from harness.report.fill_case import fill_case
         from harness.report.report import ReportCase
         from harness.world.world import World
 
@@ -96,15 +95,15 @@ class CommandReport(ApiObserver):
         world = World(STRAYS)
         for _, stray in self._api.strays.kept:
             world.add_exchange(stray.request, stray.answer)
-        self._keep(
-            fill_case(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=cause.what), world, ()), world, [cause]
-        )
+        self._keep(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=cause.what, explained=[cause]), world)
 
-    def _keep(self, case: ReportCase, world: World, causes: Sequence[Cause]) -> None:
+    def _keep(self, case: ReportCase, world: World, losses: Sequence[Lost] = (), allowed: Collection[str] = ()) -> None:
+        from harness.report.fill_case import fill_case
         from harness.viewer.build_run import show_world, view_of_case
 
-        shown = show_world(case, world, causes, root=str(Path.cwd())) if self._with_views or self._traces else None
-        if shown and self._traces and causes:
+        case = fill_case(case, world, losses, allowed)
+        shown = show_world(case, world, root=str(Path.cwd())) if self._with_views or self._traces else None
+        if shown and self._traces and case.causes:
             from harness.viewer.trace import write_trace
 
             with explain_write_errors(str(self._traces), "Pass another folder"):
@@ -120,7 +119,6 @@ class CommandReport(ApiObserver):
         """Add the case of a World that received requests or has a script."""
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
-        from harness.report.fill_case import fill_case
         from harness.report.report import ReportCase, count_unknown_models
         from harness.server.judgement import judge_world
         from harness.world.mock import Mock
@@ -134,8 +132,10 @@ class CommandReport(ApiObserver):
         allowed |= {UNUSED} if permitted.unused else set()
         name = mask_key(world.name) if world.name == world.api_key else world.name
         file = next((part for part in name.split()[:1] if Path(part).suffix), self._file)
-        case = ReportCase(name, file, 1, "failed" if judged.verdict else "passed", 0.0, why=judged.verdict)
-        self._keep(fill_case(case, world, losses, allowed), world, judged.causes if judged.verdict else ())
+        case = ReportCase(name, file, 1, "passed", 0.0)
+        if judged.verdict:
+            case = replace(case, outcome="failed", why=judged.verdict, explained=judged.causes)
+        self._keep(case, world, losses, allowed)
         self._hits.append(measure_coverage(world.exchanges, world))
         self._unknown_models.append(count_unknown_models(world))
 

@@ -128,14 +128,15 @@ def _verify_recordings(options: VerifyOptions) -> None:
 
 def _print_outlook(report: Report, as_json: Path | None) -> bool:
     """Print what becomes of the requests, unless JSON is printed; return whether any will not be accepted."""
-    from harness.report.outlook import OUTLOOK_KINDS, outlook_lines
+    from harness.report.outlook import outlook_lines
+    from harness.report.report import OUTLOOK_KINDS
 
     lines = outlook_lines(
         (case.id, (found for found in case.found if found.kind in OUTLOOK_KINDS)) for case in report.cases
     )
     for line in lines if as_json != Path("-") else ():
         print_text(line)
-    return any(found.kind in OUTLOOK_KINDS for _, found in report.unexpected)
+    return any(found.kind in OUTLOOK_KINDS and not found.expected for case in report.cases for found in case.found)
 
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:

@@ -51,8 +51,8 @@ Section = Literal[
 
 
 def name_section(section: Section) -> str:
-    """Return the location of a section in the manual."""
-    return f"docs/troubleshooting.md#{section}"
+    """Return the command that shows a section of the manual."""
+    return f"{COMMAND} manual {section}"
 
 
 def add_section(text: str, section: Section) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
-from harness.analysis.client_mistake import CLIENT_MISTAKES, ClientMistake, SeenClient, client_mistakes_of
+from harness.analysis.client_mistake import ClientMistake, SeenClient, client_mistakes_of
 from harness.analysis.judgement import ALLOW, STRICT
 from harness.analysis.loss import Lost
 from harness.analysis.receivers import FoundMistake, mistakes_of
@@ -37,7 +37,6 @@ def client_causes(world: World) -> list[Cause]:
             made.exchange,
             "client",
             made.mistake,
-            general=f"Client {made.mistake}: {CLIENT_MISTAKES[made.mistake].summary}",
             where="{0.method} {0.path}, request {1}".format(requests[made.exchange], made.exchange),
             came=made.came,
             fix=made.fix,
@@ -115,7 +114,6 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
         "loss",
         lost.loss,
         lost.at,
-        f"Loss {lost.loss}: {lost.message}",
         where=lost.at or "the request",
         fix=lost.fix,
         allow=vocabulary.allow_losses([lost.loss]),

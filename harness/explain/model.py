@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Literal
+from typing import Literal, TypeVar
 
 from harness.core.errors import Section, name_section
 
@@ -21,7 +23,14 @@ CauseKind = Literal[
     "client",
     "claim",
     "dropped",
-    "other",
+    "live",
+    "recording",
+    "raised",
+    "disagreement",
+    "unreadable",
+    "examined",
+    "shutdown",
+    "migration",
 ]
 
 
@@ -29,26 +38,28 @@ CauseKind = Literal[
 class Cause:
     """A reason for a failure: `what` went wrong, in `exchange` (0 for none), and texts, each a row unless empty.
 
-    Causes of several tests are the same if they agree in `kind`, `id` (of the rule or loss) and the place `at` in the
-    body; `general` describes all of them, without the number of a request, if that differs from `what`. Line breaks in
-    a text are kept in its row. `came` is what came instead of what was expected; `asked` and `made` are the lines of
-    code that sent the request and that created the client.
+    `id` is that of the rule or loss, `at` the place in the body. Line breaks in a text are kept in its row. `came` is
+    what came instead of what was expected, `raised` the rest of an exception's text; `asked` and `made` are the lines
+    of code that sent the request and that created the client. `section` is the manual's on a mistake in the use of the
+    harness, which has no kind of its own; `line` is its line in the file of its case, or 0.
     """
 
     what: str
     exchange: int = 0
-    kind: CauseKind = "other"
+    kind: CauseKind = "raised"
     id: str = ""
     at: str = ""
-    general: str = ""
+    section: Section | None = None
+    line: int = 0
     _: KW_ONLY
     where: str = ""
     came: str = ""
+    raised: str = ""
     sent: str = ""
     unused: str = ""
     why: str = ""
-    asked: str = ""
     made: str = ""
+    asked: str = ""
     fix: str = ""
     allow: str = ""
     expect: str = ""
@@ -58,8 +69,55 @@ class Cause:
     def rows(self) -> list[tuple[str, str]]:
         """The label and text of each row, in the order in which they are shown; the last points to the manual."""
         given = [(label, text) for label in _ROW_LABELS if (text := getattr(self, label)).strip()]
-        section = _SECTIONS.get(self.kind)
+        section = self.section or _SECTIONS.get(self.kind)
         return [*given, ("manual", name_section(section))] if section else given
+
+    @property
+    def group(self) -> str:
+        """Equal for causes of the same kind and rule that have the same fix, whatever ids, names and numbers are in it."""
+        if self.kind in ("shutdown", "migration") or (self.kind == "raised" and not self.fix):
+            return ":".join([self.kind, _ADDRESS.sub("…", self.what)])
+        text = self.what if self.kind in ("disagreement", "unreadable") else self.fix or self.what
+        return ":".join([self.kind, self.id, _VARYING.sub("…", text)])
+
+
+def causes_of_findings(findings: Iterable[ReportFinding]) -> list[Cause]:
+    """Return the unexpected findings as causes, for a case that nobody has explained; a turn is left because of others."""
+    wrong = [finding for finding in findings if not finding.expected]
+    return [finding.cause for finding in wrong if finding.kind != "unused"] or [finding.cause for finding in wrong]
+
+
+def raised_cause(why: str, where: str = "", section: Section | None = None) -> Cause:
+    """Build the cause of a test that only an exception explains: its first line, then the others."""
+    first, _, more = why.strip().partition("\n")
+    return Cause(first or "It failed.", kind="raised", section=section, where=where, raised=more)
+
+
+def consequences_of(why: str, causes: Sequence[Cause], findings: Iterable[ReportFinding]) -> list[str]:
+    """Name what followed from the causes: the error of the test, unless it is the cause, and turns that are left."""
+    first = next(iter(why.strip().splitlines()), "")
+    words = " ".join(why.split())  # line breaks may differ
+    is_cause = any(" ".join(cause.what.split()) in words for cause in causes)
+    left = [finding.message for finding in findings if finding.kind == "unused" and not finding.expected]
+    if any(cause.kind == "unused" for cause in causes):
+        left = []
+    return [*([first] if first and not is_cause else []), *(f"no request took {text}" for text in left)]
+
+
+Entry = TypeVar("Entry")
+
+
+def group_entries(entries: Iterable[Entry], group_of: Callable[[Entry], str]) -> list[list[Entry]]:
+    """Group entries, such as tests by their cause: the largest groups first, then in their order."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(group_of(entry), []).append(entry)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+_VARYING = re.compile(r"\S+::\S+|'[^']*'|\"[^\"]*\"|\b\w*\d[\w.]*")
+"""What differs between causes that are the same: ids of tests, quoted names, other ids and numbers."""
+_ADDRESS = re.compile("0x[0-9a-f]+")
 
 
 _SECTIONS: dict[CauseKind, Section] = {
@@ -76,6 +134,8 @@ _SECTIONS: dict[CauseKind, Section] = {
     "client": "how-the-client-asks",
     "claim": "a-claim-does-not-hold",
     "dropped": "a-shared-store",
+    "live": "the-live-api",
+    "recording": "recordings",
 }
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
@@ -120,11 +180,6 @@ class ReportFinding:
     line: int = 0
 
     @property
-    def title(self) -> str:
-        """The kind and the rule: `refusal call_needs_output`."""
-        return f"{self.kind} {self.id}".strip()
-
-    @property
     def place(self) -> str:
         """The place: `exchange 3, input[0]`; without an exchange, the place of its kind, such as `the script`."""
         if self.exchange is None:
@@ -132,6 +187,8 @@ class ReportFinding:
         return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
 
     @property
-    def text(self) -> str:
-        """Message with place, cause and fix, each on its own line."""
-        return "\n".join(filter(None, [f"{self.message} ({self.place})", self.why, self.fix]))
+    def cause(self) -> Cause:
+        """The finding as the cause of a failure."""
+        where = self.place if self.kind != "examined" else ""
+        place = (self.exchange or 0, self.kind, self.id, self.at, None, self.line)
+        return Cause(self.message, *place, where=where, why=self.why, fix=self.fix)

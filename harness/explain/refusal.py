@@ -13,7 +13,7 @@ from harness.analysis.history.items import describe_item, item_type
 from harness.analysis.history.request import OutputItem
 from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
-from harness.api.models import Models
+from harness.api.http.other_apis import NOT_MOCKED
 from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
 from harness.core.cached import cached_property
 from harness.core.exchange import Exchange, Json, Request, answer_error
@@ -131,7 +131,6 @@ def explain_request(
         "refusal",
         rule,
         refused.param,
-        describe_refusal_in_general(exchange),
         where=refused.describe_cause(),
         sent=sent,
     )
@@ -142,14 +141,11 @@ def describe_refusal(exchange: Exchange) -> str:
     return f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
 
 
-def describe_refusal_in_general(exchange: Exchange) -> str:
-    """Report a refusal with the API's message, without the number of the request."""
-    return f"Refused ({exchange.status}): {_error_message(exchange)}"
-
-
 def _error_message(exchange: Exchange) -> str:
     rule = RULES.get(exchange.answer.rule or "")
     message = answer_error(exchange).get("message") or (rule.summary if rule else "no reason given")
+    if _is_other_api(exchange):
+        message = str(message).partition(_OTHER_API_END)[0] + _OTHER_API_END.rstrip()
     return shorten(" ".join(str(message).split()), 400)
 
 
@@ -203,7 +199,7 @@ class _RefusedRequest:
         where = self._trace_ids() or self._describe_place()
         if lost := next((lost for lost in self.losses if self._is_at_item_of(lost)), None):
             return f"{where}; {_loss_line(lost)}"
-        rule = self.rules.get(self.exchange.answer.rule or "")
+        rule = None if _is_other_api(self.exchange) else self.rules.get(self.exchange.answer.rule or "")
         return f"{where}; {rule.summary}" if rule and rule.id not in PAIRING_RULES else where
 
     def _is_at_item_of(self, lost: Lost) -> bool:
@@ -287,8 +283,8 @@ def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Seq
         cause = replace(cause, sent="")
     if not (rule := world.rules.get(exchange.answer.rule or "")):
         return cause
-    fix = world.vocabulary.word_fix(_advise(rule, exchange, world.models))
-    return replace(cause, fix=fix, source=f"{rule.id}: {describe_sources(rule)[0]}")
+    source = "" if _is_other_api(exchange) else f"{rule.id}: {describe_sources(rule)[0]}"
+    return replace(cause, fix=_advise(rule, exchange, world), source=source)
 
 
 def describe_sources(rule: Rule) -> list[str]:
@@ -305,13 +301,7 @@ def refusal_causes(
     return [
         refusal_cause(exchange, world.exchanges, losses, world)
         if exchange.number in traced
-        else Cause(
-            describe_refusal(exchange),
-            exchange.number,
-            "refusal",
-            exchange.answer.rule or "",
-            general=describe_refusal_in_general(exchange),
-        )
+        else Cause(describe_refusal(exchange), exchange.number, "refusal", exchange.answer.rule or "")
         for exchange in refused
     ]
 
@@ -367,17 +357,32 @@ def refusal_finding(
         exchange.number,
         at=param if isinstance(param, str) else "",
         why=explain_request(exchange, exchanges, losses, world.rules).where if traced else "",
-        fix=_advise(world.rules[id], exchange, world.models) if id in world.rules else "",
+        fix=_advise(world.rules[id], exchange, world) if id in world.rules else "",
     )
 
 
-def _advise(rule: Rule, exchange: Exchange, models: Models) -> str:
-    """Return the fix of a rule; if a model name looks misspelt, suggest the nearest one."""
+def _advise(rule: Rule, exchange: Exchange, world: World) -> str:
+    """Return the fix of a rule in the words of the World; if a model name looks misspelt, suggest the nearest one.
+
+    For another API of the provider it is how to answer the request.
+    """
     request = exchange.request
+    if _is_other_api(exchange):
+        routed = f'mock.route("{request.method}", "{request.path}", {{…}})'
+        hint = str(answer_error(exchange).get("message")).partition(_OTHER_API_END)[2]
+        return hint.replace("mock.route(…)", routed)
     name = request.params.get("model") or as_object(request.body).get("model")
     is_about_name = rule.error.code == "model_not_found" and isinstance(name, str)
-    meant = models.find_meant(str(name)) if is_about_name else None
-    return f"Did you mean '{meant}'? {rule.fix}" if meant else rule.fix
+    meant = world.models.find_meant(str(name)) if is_about_name else None
+    return world.vocabulary.word_fix(f"Did you mean '{meant}'? {rule.fix}" if meant else rule.fix)
+
+
+_OTHER_API_END = " Conversations and Assistants. "
+"""Ends what is wrong in the error for another API of the provider; what to do follows."""
+
+
+def _is_other_api(exchange: Exchange) -> bool:
+    return answer_error(exchange).get("code") == NOT_MOCKED
 
 
 def is_account_rule(rule: str) -> bool:

@@ -41,7 +41,9 @@ MAX_STEPS = 20
 """The maximum number of exchanges of the flow that are shown, the newest ones."""
 MAX_DETAILED = 5
 """The maximum number of causes that are shown in full on demand."""
-_NO_LIMIT = 1000
+NO_LIMIT = 1000
+"""More lines than a cause has; without a limit it is shown with its evidence."""
+"""More lines than any cause has: it is shown with its evidence."""
 MAX_JOURNAL_LINES = 20
 """The maximum number of lines of the journal that are shown, the newest ones."""
 
@@ -51,17 +53,23 @@ def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: bool) ->
     return escape_controls(render_causes(find_verdict(world, losses, **judged), world.vocabulary))
 
 
-def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary) -> str:
-    """Render the first cause in full, the others one line each; empty without any."""
+def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary | None = None) -> str:
+    """Render the first cause in full, the others one line each; empty without any.
+
+    The `vocabulary` says how to show them all.
+    """
     if not causes:
         return ""
-    return "\n".join([render_cause(causes[0]), *_name_others(causes[1:], vocabulary.show_more)])
+    return "\n".join([render_cause(causes[0]), *_name_others(causes[1:], vocabulary)])
 
 
 def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
-    """Render a cause as a block: `what`, and one or more lines for each row; longer texts end in `…`."""
+    """Render a cause as a block: `what`, and one or more lines for each row; longer texts end in `…`.
+
+    Its evidence is shown if there is no limit.
+    """
     head = _wrap_lines(cause.what, CAUSE_WIDTH, _MAX_WHAT_LINES)
-    rows = cause.rows
+    rows = [(label, text) for label, text in cause.rows if label != "source" or max_lines == NO_LIMIT]
     others = {label: _fit_row(text, _MAX_ROW_LINES[label]) for label, text in rows if label in _MAX_ROW_LINES}
     taken = len(head) + sum(map(len, others.values())) + len(rows) - len(others) - 1
     lines = list(head)
@@ -75,10 +83,10 @@ def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
 def render_section(world: World, causes: Sequence[Cause], *, told: str = "", verbose: bool = False) -> str:
     """Render the section of a failure: its causes, unless the text `told` already contains them, and the flow.
 
-    With `verbose`, also every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
+    With `verbose`, every cause in full, and the journal, the evidence of the rules and the bodies of the first cause.
     """
-    brief = escape_controls(render_causes(causes[:1] if verbose else causes, world.vocabulary))
-    parts = ["" if brief in told else brief, _render_flow(world, causes[0].exchange if causes else 0)]
+    first = render_cause(causes[0], NO_LIMIT) if causes and verbose else render_causes(causes, world.vocabulary)
+    parts = ["" if escape_controls(first) in told else first, _render_flow(world, causes[0].exchange if causes else 0)]
     if verbose:
         parts += _render_details(world, causes)
     return escape_controls("\n\n".join(filter(None, parts)))
@@ -89,9 +97,9 @@ def render_diagram(world: World) -> str:
     return escape_controls(Mock(world).flow.last_steps(MAX_STEPS).mermaid) if world.exchanges else ""
 
 
-def _name_others(others: Sequence[Cause], show_more: str) -> Iterator[str]:
+def _name_others(others: Sequence[Cause], vocabulary: Vocabulary | None) -> Iterator[str]:
     if others:
-        yield f"and {len(others)} more; {show_more} shows them:"
+        yield f"and {len(others)} more{f'; {vocabulary.show_more} shows them' if vocabulary else ''}:"
     for cause in others[:MAX_OTHERS]:
         yield "  " + _wrap_lines(cause.what, CAUSE_WIDTH - 2, 1)[0]
     if (hidden := len(others) - MAX_OTHERS) > 0:
@@ -134,10 +142,7 @@ def _name_failure_once(flow: Flow, told: int) -> Flow:
 
 
 def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
-    for cause in causes[:MAX_DETAILED]:
-        text = render_cause(cause, _NO_LIMIT)
-        if cause is not causes[0] or text != render_cause(cause):
-            yield text
+    yield from (render_cause(cause, NO_LIMIT) for cause in causes[1:MAX_DETAILED])
     yield render_journal(world.exchanges, Mock(world).lanes)
     exchanges = {exchange.number: exchange for exchange in world.exchanges}
     shown = [exchanges[cause.exchange] for cause in causes[:MAX_DETAILED] if cause.exchange in exchanges]

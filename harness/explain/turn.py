@@ -48,7 +48,6 @@ def empty_route_cause(route: Route) -> Cause:
     return Cause(
         f"{route} has no turns, so it answers no requests.",
         kind="unused",
-        general="A condition of `when` has no turns, so it answers no requests.",
         where=route.made_at.short,
         fix="Add one, such as `.script(message('…'))`, after the condition, or remove the condition.",
         allow=route.vocabulary.allow_unused,

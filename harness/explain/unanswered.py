@@ -19,8 +19,6 @@ from harness.world.route import Matcher, Route
 from harness.world.world import World
 
 SAME_REQUEST = "an unread stream, an answer that is not awaited and a retry after a timeout each take one"
-UNANSWERED_FIX = "Script or record an answer to the request, or correct the request."
-HANG_UP = "The client hung up before the answer was complete."
 HANG_UP_FIX = (
     "Give the client a longer `timeout` than the answer takes, disable its retries (`max_retries=0`), read its stream "
     "to the end, or script a turn for the second request."
@@ -38,13 +36,12 @@ def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
     again = _find_same_request(world, request, number)
     if again and (hang_up := describe_hang_up(world, again.number)):
         left = f"{head} the client {hang_up} and sent it again."
-        return Cause(left, number, "hang_up", general=HANG_UP, where=what, sent=sent, fix=HANG_UP_FIX)
+        return Cause(left, number, "hang_up", where=what, sent=sent, fix=HANG_UP_FIX)
     why = f"request {again.number} was identical and took a turn: {SAME_REQUEST}" if again else ""
     shown = [line.strip() for line in problem.shown]
     fix = " ".join(line.strip() for line in [*advice, *problem.fix.splitlines()])
-    general = f"{asked} could not be answered: {what}"
-    told = {"where": "\n".join(shown), "sent": sent, "why": why, "fix": fix}
-    return Cause(f"{head} {what}", number, "unanswered", general=general, **told)
+    where = "\n".join(shown)
+    return Cause(f"{head} {what}", number, "unanswered", where=where, sent=sent, why=why, fix=fix)
 
 
 def failed_causes(world: World) -> list[Cause]:
@@ -53,27 +50,22 @@ def failed_causes(world: World) -> list[Cause]:
         Cause(
             f"The server failed to answer {pluralize(count, 'request')}: {problem.what}",
             kind="unanswered",
-            general=f"The server failed to answer: {problem.what}",
             fix=problem.fix,
         )
         for problem, count in world.all_failed.items()
     ]
 
 
-def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
+def unanswered_finding(exchange: Exchange, expected: bool, fix: str) -> ReportFinding:
     """Build the finding for a request that could not be answered."""
     message = str(answer_error(exchange)["message"])
-    return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=UNANSWERED_FIX)
+    return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=fix)
 
 
 def hang_up_causes(world: World) -> list[Cause]:
     """Explain the answers that the client did not wait for, newest first."""
     described = ((exchange.number, describe_hang_up(world, exchange.number)) for exchange in reversed(world.exchanges))
-    return [
-        Cause(f"The client {text}.", number, "hang_up", general=HANG_UP, fix=HANG_UP_FIX)
-        for number, text in described
-        if text
-    ]
+    return [Cause(f"The client {text}.", number, "hang_up", fix=HANG_UP_FIX) for number, text in described if text]
 
 
 def describe_hang_up(world: World, number: int) -> str:

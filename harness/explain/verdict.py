@@ -82,10 +82,10 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     later = [cause for cause in causes if cause.exchange > newest]
     ranked = [*later, *(cause for cause in reversed(causes) if cause not in later)]
     failed = failed_causes(world)
-    if not failed and (not world.exchanges or (not ranked and unused and world.unused)):
-        return [_unused_or_no_request(world)]
     named = {cause.exchange for cause in ranked}
     left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
+    if not failed and (not world.exchanges or (not ranked and not left and unused and world.unused)):
+        return [_unused_or_no_request(world)]
     return [
         *failed,
         *ranked,
@@ -116,7 +116,6 @@ def _claim_cause(claim: PathClaim) -> Cause:
     return Cause(
         f"A claim that is not asserted is false: {claim.text}",
         kind="claim",
-        general="A claim that is not asserted is false.",
         where=claim.place.short,
         fix="Write `assert` before it, so that the test fails in that line, and check the path.",
     )
@@ -157,8 +156,9 @@ def collect_findings(
     lossy = {lost.exchange for lost in losses} if judged else numbers
     traced = {exchange.number for exchange in refused[-MAX_TRACED:]}
     unexpected = {exchange.number for exchange in world.refusals.unexpected}
+    fixes = {cause.exchange: cause.fix for cause in (unanswered_cause(world, *problem) for problem in world.problems)}
     findings = [
-        unanswered_finding(exchange, passed)
+        unanswered_finding(exchange, passed, fixes.get(exchange.number, ""))
         if is_unanswered(exchange)
         else refusal_finding(
             exchange,

@@ -342,6 +342,8 @@ def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: 
         known = list(signature.parameters)
         unknown = next((name for name in kwargs if name not in known), None)
         hint = suggest_name(unknown, known) if unknown else f"Its arguments: {', '.join(known)}."
+        if unknown and "arguments" in known and hint.startswith("Known"):
+            hint = f"Pass the arguments of the call as one dict: {{{unknown!r}: …}}."
         raise ScriptError(f"{problem}. {hint}") from problem
 
 

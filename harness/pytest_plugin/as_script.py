@@ -39,7 +39,7 @@ def _cassette_script(request: pytest.FixtureRequest, openai_mock: Mock) -> Itera
 
     name = read_cassette_marker(request.node).name
     path = cassette_path(request.config, name)
-    with fail_with_hint(""):
+    with fail_with_hint(request.node, ""):
         script = read_script(read_cassette(path).interactions, name)
         script.apply(openai_mock)
     request.node.stash[_PLAYED_STASH_KEY] = _Played(script, openai_mock.world)

@@ -19,11 +19,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.core.errors import COMMAND, ConfigError, HarnessError, Problem, add_section
+from harness.pytest_plugin.causes import causes_of, fail_for, note_causes, render_failure
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteMode, CassetteSession
+    from harness.explain.model import Cause
     from harness.world.route import Turn
 
 RECORD_MODES = ("new", "all", "rules")
@@ -136,45 +138,46 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         result = yield
     except pytest.skip.Exception:
-        if message := _describe_unanswered(item):
-            raise pytest.fail.Exception(message, pytrace=False) from None
+        if missed := _missed_causes(item):
+            fail_for(item, *missed, details=_describe_misses(item))
         raise
-    if message := _describe_unanswered(item) or _describe_unplayed(item):
-        pytest.fail(message, pytrace=False)
+    if missed := _missed_causes(item):
+        fail_for(item, *missed, details=_describe_misses(item))
+    if left := _unplayed_causes(item):
+        fail_for(item, *left)
     return result
 
 
-def _describe_unanswered(item: pytest.Item) -> str:
-    """Describe the first request that the cassette could not answer, with the fix, and all others in a line each.
+def _list_misses(item: pytest.Item) -> list[Problem]:
+    """List the requests that the cassette of a test could not answer, files relative to the root."""
+    session, root = item.stash.get(CASSETTE_STASH_KEY, None), f"{item.config.rootpath.as_posix()}/"
+    failures = session.failures if session else ()
+    return [problem._replace(what=problem.what.replace(root, "")) for problem in failures]
 
-    Empty if every request was answered.
-    """
-    session = item.stash.get(CASSETTE_STASH_KEY, None)
-    if not session or not session.failures:
-        return ""
-    from harness.core.text import escape_controls
-    from harness.core.vocabulary import PYTHON
-    from harness.explain.render import render_causes
+
+def _missed_causes(item: pytest.Item) -> list[Cause]:
+    """Explain the requests that the cassette of a test could not answer."""
+    if not (misses := _list_misses(item)):
+        return []
     from harness.explain.unanswered import miss_cause
 
-    root = f"{item.config.rootpath.as_posix()}/"
-    failures = [problem._replace(what=problem.what.replace(root, "")) for problem in session.failures]
-    hint = _record_hint(item, session.mode)
-    told = render_causes([miss_cause(problem, hint) for problem in failures], PYTHON)
-    return escape_controls("\n\n".join([told, *(map(str, failures) if item.config.get_verbosity() > 0 else ())]))
+    hint = _record_hint(item, item.stash[CASSETTE_STASH_KEY].mode)
+    return [miss_cause(problem, hint) for problem in misses]
 
 
-def _describe_unplayed(item: pytest.Item) -> str:
-    """Describe what a test left unplayed of its cassette; empty if nothing, or if it does not matter."""
+def _describe_misses(item: pytest.Item) -> str:
+    """Describe the requests that the cassette could not answer in all details, which `-v` shows."""
+    return "\n\n".join(map(str, _list_misses(item))) if item.config.get_verbosity() > 0 else ""
+
+
+def _unplayed_causes(item: pytest.Item) -> list[Cause]:
+    """Explain what a test left unplayed of its cassette; empty if nothing, or if it does not matter."""
     if not (session := item.stash.get(CASSETTE_STASH_KEY, None)):
-        return ""
-    from harness.core.text import escape_controls
-    from harness.core.vocabulary import PYTHON
-    from harness.explain.render import render_causes
+        return []
     from harness.pytest_plugin.unplayed import find_unplayed
 
     cause = find_unplayed(item, session)
-    return escape_controls(render_causes([cause], PYTHON)) if cause else ""
+    return [cause] if cause else []
 
 
 def note_outcome(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -188,12 +191,12 @@ def note_outcome(item: pytest.Item, report: pytest.TestReport) -> None:
         item.stash[_PASSED_STASH_KEY] = False
     if report.when == "call":
         item.stash[_PASSED_STASH_KEY] = not report.failed
-        message = _describe_unanswered(item)
         # The error may be the unanswered request itself, which the report then already contains.
-        if report.failed and message and message not in report.longreprtext:
+        if report.failed and not causes_of(item) and (missed := _missed_causes(item)):
             from harness.explain.render import SECTION_TITLE
 
-            report.sections.append((SECTION_TITLE, message))
+            note_causes(item, missed)
+            report.sections.append((SECTION_TITLE, render_failure(missed, _describe_misses(item))))
     if report.when == "teardown":
         del item.stash[CASSETTE_STASH_KEY]
 
@@ -238,7 +241,8 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         raise ConfigError("a test with the fixture `mock` cannot record its cassette: leave that out while recording.")
     path = cassette_path(config, marker.name)
     mode = _record_mode(config, path)
-    with suppress(_DiscardRecording, _LeaveRecording), fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
+    hint = _record_hint(node, mode)
+    with suppress(_DiscardRecording, _LeaveRecording), fail_with_hint(node, hint), ExitStack() as stack:
         session = stack.enter_context(
             use_cassette(
                 path,
@@ -285,12 +289,19 @@ def _record_hint(node: pytest.Item, mode: str) -> str:
 
 
 @contextmanager
-def fail_with_hint(hint: str) -> Iterator[None]:
-    """Fail with the message of a HarnessError and a hint, instead of a traceback through the harness."""
+def fail_with_hint(item: pytest.Item, hint: str) -> Iterator[None]:
+    """Fail with the cause behind a HarnessError and a hint, instead of a traceback through the harness."""
     try:
         yield
     except HarnessError as problem:
-        raise pytest.fail.Exception(f"{problem}\n{hint}".strip(), pytrace=False) from None
+        from harness.explain.model import Cause
+
+        what, *shown = (text.replace(f"{item.config.rootpath.as_posix()}/", "") for text in _texts_of(problem))
+        fail_for(item, Cause(what, kind="recording", where="\n".join(shown), fix=problem.problem.fix or hint))
+
+
+def _texts_of(problem: HarnessError) -> list[str]:
+    return [problem.problem.what, *(line.strip() for line in problem.problem.shown)]
 
 
 def read_cassette_marker(node: pytest.Item) -> CassetteMarker:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.errors import add_section
+from harness.pytest_plugin.causes import HARNESS_FIXTURES, error_chain, fail_for, note_causes, render_failure
 from harness.pytest_plugin.client_origin import (
     ClientNoter,
     Line,
@@ -24,24 +24,22 @@ from harness.pytest_plugin.client_origin import (
 )
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 
-HARNESS_FIXTURES = frozenset(
-    {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
-)
+if TYPE_CHECKING:
+    from harness.explain.model import Cause
 
 
 class LiveApiUnreachable(ConnectionRefusedError):
     """Raised for a connection to the live API that no line of the project has asked for."""
 
 
-_REFUSED_STASH_KEY = pytest.StashKey[dict[str, str]]()
-"""The stash key of a test's refused connections: the explanation of one, by its address."""
+_REFUSED_STASH_KEY = pytest.StashKey[dict[str, "Cause"]]()
+"""The stash key of a test's refused connections: the cause of one, by its address."""
 _TOLD_STASH_KEY = pytest.StashKey[bool]()
-_MAX_CHAIN = 20
 _client_noter = ClientNoter()
 
-_EARLY_FIXES = (
-    "Create the client while the test runs, in a function or in a fixture that requests `mock`.",
-    f"Or set `{SESSION_ENV}` in pytest's configuration: clients created at import then use the mock, too.",
+_EARLY_FIX = (
+    "Create the client while the test runs, in a function or in a fixture that requests `mock`. "
+    f"Or set `{SESSION_ENV}` in pytest's configuration: clients created at import then use the mock, too."
 )
 _AZURE_FIX = 'Create the client while the test runs, with @pytest.mark.harness(dialect="azure").'
 _ADDRESS_FIX = "Let the client read OPENAI_BASE_URL, or pass it `mock.base_url`: now it has an address of its own."
@@ -75,14 +73,14 @@ def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
     from harness.cassettes.recording.block_network import block_network
 
     item = request.node
-    refused: dict[str, str] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
+    refused: dict[str, Cause] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
 
     def refuse(address: str) -> str:
         if not asking_frames() and asking_client() is None:
             raise LiveApiUnreachable(f"{address} is the live API, and {item.nodeid} uses the mock.")
         if address not in refused:
             refused[address] = _explain(item, address)
-        return refused[address]
+        return refused[address].what
 
     with block_network(refuse, lambda host: bool(provider_of_host(host.rstrip("."), ""))):
         yield
@@ -120,25 +118,13 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
     # Setup, call and teardown of a test report it only once.
     if refused and not item.stash.get(_TOLD_STASH_KEY, False):
         item.stash[_TOLD_STASH_KEY] = True
-        pytest.fail(add_section("\n".join(refused.values()), "the-live-api"), pytrace=False)
+        fail_for(item, *refused.values())
     return None
 
 
 def is_live_api_refused(item: pytest.Item) -> bool:
     """Return whether a test has tried to reach the live API."""
     return bool(item.stash.get(_REFUSED_STASH_KEY, None))
-
-
-def error_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its causes, and the members of exception groups."""
-    following: list[BaseException | None] = [error]
-    for _ in range(_MAX_CHAIN):
-        if not following:
-            return
-        if (found := following.pop(0)) is not None:
-            yield found
-            following += found.exceptions if isinstance(found, BaseExceptionGroup) else ()
-            following.append(found.__cause__ or found.__context__)
 
 
 def _is_caused_by_refusal(error: BaseException) -> bool:
@@ -152,39 +138,40 @@ def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
     refused = item.stash.get(_REFUSED_STASH_KEY, {})
     if report.failed and refused and not item.stash.get(_TOLD_STASH_KEY, False):
         item.stash[_TOLD_STASH_KEY] = True
-        report.sections.append(("responses-harness: the live API", "\n".join(refused.values())))
+        from harness.explain.render import SECTION_TITLE
+
+        note_causes(item, [*refused.values()])
+        report.sections.append((SECTION_TITLE, render_failure([*refused.values()])))
 
 
-def _explain(item: pytest.Item, address: str) -> str:
+def _explain(item: pytest.Item, address: str) -> Cause:
     """Explain a connection to the live API: the test, the line of the client, the line of the request, and the fix."""
+    from harness.explain.model import Cause
+
     host, root = address.partition(":")[0], str(item.config.rootpath)
     fixtures = _fixture_codes(item)
     origins = [find_origin(client, fixtures) for client in find_clients(host)[:_MAX_CLIENTS]]
     made = list(dict.fromkeys(filter(None, origins)))
     asked = [Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}") for frame in asking_frames()]
-    rows = [
-        *(("made", line.show(root)) for line in made),
-        *(
-            [("made", "on an unknown line: the client is a copy, or a library created it")]
-            if origins and not made
-            else []
-        ),
-        *(("asked", line.show(root)) for line in asked[:1]),
-        *zip(("fix", ""), _fixes(item, host, made, is_early=bool(origins) and not made), strict=False),
-    ]
-    head = f"A connection to the live API, {address}, was refused: {item.nodeid} uses the mock."
-    return "\n".join([head, *(f"  {name:<6}{text}" for name, text in rows)])
+    unknown = "on an unknown line: the client is a copy, or a library created it" if origins and not made else ""
+    return Cause(
+        f"A connection to the live API, {address}, was refused: this test uses the mock.",
+        kind="live",
+        asked="\n".join(line.show(root) for line in asked[:1]),
+        made="\n".join(line.show(root) for line in made) or unknown,
+        fix=_find_fix(item, host, made, is_early=bool(origins) and not made),
+    )
 
 
-def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> tuple[str, ...]:
-    """Return the fixes for a client with an address of its own, or one made too early."""
+def _find_fix(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> str:
+    """Return the fix for a client with an address of its own, or one made too early."""
     early = any(line.where == "at import" or line.where.startswith("in the fixture") for line in made) or is_early
     # An address in the code takes precedence over the environment, however late the client is made.
     if not early or any("base_url" in line.source or "://" in line.source for line in made):
-        return (_ADDRESS_FIX,)
+        return _ADDRESS_FIX
     if not host.endswith("openai.com"):
-        return (_AZURE_FIX,)
-    return (_ADDRESS_FIX,) if session_server(item.config) else _EARLY_FIXES
+        return _AZURE_FIX
+    return _ADDRESS_FIX if session_server(item.config) else _EARLY_FIX
 
 
 def _fixture_codes(item: pytest.Item) -> dict[str, CodeType]:

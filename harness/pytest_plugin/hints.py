@@ -8,14 +8,22 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Generator
+from contextlib import suppress
+from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
+from itertools import pairwise
+from time import monotonic, sleep
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from harness.core.errors import HarnessError, name_section
+from harness.pytest_plugin.client_origin import is_of_project
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
-from harness.pytest_plugin.guard import error_chain
+
+if TYPE_CHECKING:
+    from harness.world.world import World
+from harness.pytest_plugin.causes import cause_of_error, error_chain, forget_causes, note_causes, project_lines
 
 _KEY_IS_MISSING = re.compile(r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b")
 """Matches the variables in the error of a client without a key, whichever library raises it."""
@@ -35,7 +43,7 @@ _LIBRARIES = frozenset(
     }
 )
 """Libraries whose errors may be due to a client that connected somewhere else."""
-_HIDDEN = frozenset({"anyio", "harness", "httpcore", "httpx", "openai"})
+_HIDDEN = frozenset({"anyio", "contextlib", "harness", "httpcore", "httpcore2", "httpx", "httpx2", "openai"})
 """Libraries whose frames do not help with a failed test."""
 _ASYNC_UNSUPPORTED = "async def functions are not natively supported"
 _BLOCKERS = {
@@ -78,10 +86,16 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Explain what a client without a key in a fixture needs."""
+    """Explain what a client without a key in a fixture needs; an error in the configuration has no frames to show."""
+    forget_causes(item)
     try:
         return (yield)
     except Exception as error:
+        if isinstance(error, HarnessError) and not project_lines(error):
+            cause = cause_of_error(item, error)
+            note_causes(item, [cause])
+            rows = [f"  {label:<8}{text}" for label, text in cause.rows if text not in str(error)]
+            raise pytest.fail.Exception("\n".join([str(error), *rows]), pytrace=False) from None
         _add_section_hint(error)
         if "openai_mock" in getattr(item, "fixturenames", ()):
             _add_key_hint(item.config, error)
@@ -112,10 +126,10 @@ def _add_section_hint(error: BaseException) -> None:
         error.add_note(f"manual: {name_section(error.section)}")
 
 
-def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
+def may_come_of_silence(call: pytest.CallInfo[None], world: World) -> bool:
     """Return whether a client that sent no request may have caused a failure: an assertion's or an HTTP library's."""
     error = call.excinfo.value if call.excinfo else None
-    if error is None or isinstance(error, AssertionError):
+    if error is None or isinstance(error, AssertionError) or world.not_awaited:
         return True
     if isinstance(error, pytest.fail.Exception):
         return not str(error).startswith(_ASYNC_UNSUPPORTED)
@@ -123,6 +137,48 @@ def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
         isinstance(failed, ConnectionError | TimeoutError) or type(failed).__module__.partition(".")[0] in _LIBRARIES
         for failed in error_chain(error)
     )
+
+
+def list_not_started(error: BaseException) -> tuple[str, ...]:
+    """List the coroutines in the project's frames of an error that nobody has awaited, as Python warns about them."""
+    frames, entry = [], error.__traceback__
+    while entry:
+        frames.append(entry.tb_frame)
+        entry = entry.tb_next
+    values = (value for frame in frames if is_of_project(frame.f_code.co_filename) for value in frame.f_locals.values())
+    waiting = (value for value in values if iscoroutine(value) and getcoroutinestate(value) == CORO_CREATED)
+    return tuple(dict.fromkeys(f"coroutine '{value.__qualname__}' was never awaited" for value in waiting))
+
+
+def wait_for_hang_up(call: pytest.CallInfo[None], world: World) -> None:
+    """Wait until the server knows that a client has hung up, if a time-out of the client has failed the test."""
+    chain = error_chain(call.excinfo.value) if call.excinfo else ()
+    if not any("Timeout" in type(failed).__name__ for failed in chain):
+        return
+    end = monotonic() + HANG_UP_SECONDS
+    while monotonic() < end and not any(times.left is not None for times in world.edge.values()):
+        sleep(0.01)
+
+
+HANG_UP_SECONDS = 0.5
+"""How long a server may take to know that a client has hung up."""
+
+
+def describe_reached(call: pytest.CallInfo[None]) -> str:
+    """Describe which URL a client could not reach, and why; empty for any other error."""
+    chain = [*error_chain(call.excinfo.value)] if call.excinfo else []
+    if not any(
+        isinstance(failed, ConnectionError | TimeoutError) or "Connect" in type(failed).__name__ for failed in chain
+    ):
+        return ""
+    url = next(filter(None, (getattr(_request_of(failed), "url", None) for failed in chain)), "")
+    return f"{url}: {chain[-1] or type(chain[-1]).__name__}".removeprefix(": ")
+
+
+def _request_of(error: BaseException) -> Any:
+    with suppress(Exception):  # httpx raises if it has none
+        return getattr(error, "request", None)
+    return None
 
 
 def _blocker_of(error: BaseException) -> str:
@@ -201,7 +257,8 @@ def _mock_members() -> list[str]:
 def hide_library_frames(error: BaseException) -> None:
     """Remove the frames of HTTP libraries and of the harness from the tracebacks of an error and its causes.
 
-    The last frame of a traceback is kept if it has no others.
+    Of an error that has no others the last frame is kept. Of causes outside the project the first is kept, as a line
+    without frames; an error of the harness says everything itself.
     """
     for failed in error_chain(error):
         entries = []
@@ -209,15 +266,35 @@ def hide_library_frames(error: BaseException) -> None:
         while entry:
             entries.append(entry)
             entry = entry.tb_next
-        kept = [entry for entry in entries if not _is_of_library(entry)] or entries[-1:]
-        for entry, following in zip(kept, [*kept[1:], None], strict=True):
-            entry.tb_next = following
+        kept = [entry for entry in entries if not _is_of_library(entry)]
+        if failed is error:
+            kept = kept or entries[-1:]
+        elif not project_lines(failed):
+            kept = []
+        for before, after in pairwise([*kept, None]):
+            if before:
+                before.tb_next = after
         failed.__traceback__ = kept[0] if kept else None
+    _shorten_chain(error)
+
+
+def _shorten_chain(error: BaseException) -> None:
+    """Let the last cause without frames be the cause of the last error that has some."""
+    chain = [error]
+    while (
+        cause := chain[-1].__cause__ or (None if chain[-1].__suppress_context__ else chain[-1].__context__)
+    ) is not None:
+        if cause in chain:
+            return
+        chain.append(cause)
+    framed = max(place for place, failed in enumerate(chain) if failed.__traceback__ or failed is error)
+    if isinstance(chain[framed], HarnessError):
+        chain[framed].__cause__, chain[framed].__suppress_context__ = None, True
+    elif chain[framed] is not chain[-1]:
+        chain[framed].__cause__ = chain[-1]
 
 
 def _is_of_library(entry: TracebackType) -> bool:
-    from harness.pytest_plugin.client_origin import is_of_project
-
     root = str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
     return root in _HIDDEN and not is_of_project(entry.tb_frame.f_code.co_filename)
 

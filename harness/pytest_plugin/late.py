@@ -150,7 +150,7 @@ class _LateRequests:
         from harness.core.text import escape_controls
         from harness.explain.render import render_cause
         from harness.explain.stray import late_cause, stray_finding
-        from harness.report.report import sanitize_finding
+        from harness.report.report import sanitize_reason
 
         for (owner, _), group in groups.items():
             cause = late_cause(
@@ -162,7 +162,11 @@ class _LateRequests:
             self._texts.append(escape_controls(render_cause(cause)))
             node: pytest.Item | pytest.Session = self._items.get(owner, session)
             case = new_case(
-                node, "error", why=cause.what, found=[sanitize_finding(stray_finding(cause, group[0].stray))]
+                node,
+                "error",
+                why=cause.what,
+                found=[sanitize_reason(stray_finding(cause, group[0].stray))],
+                explained=[sanitize_reason(cause)],
             )
             self.cases.append((case if owner else replace(case, id=_TITLE)).to_json())
         if self._hidden:

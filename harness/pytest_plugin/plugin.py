@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,16 @@ import pytest
 from harness.core.errors import COMMAND, HarnessError
 from harness.pytest_plugin.as_script import compare_with_recording
 from harness.pytest_plugin.cassettes import note_outcome
+from harness.pytest_plugin.causes import fail_for, note_causes, uses_harness
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.guard import explain_refused, is_live_api_refused
-from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
+from harness.pytest_plugin.hints import (
+    describe_reached,
+    hide_library_frames,
+    list_not_started,
+    may_come_of_silence,
+    wait_for_hang_up,
+)
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import (
     ALLOW,
@@ -48,8 +55,6 @@ if TYPE_CHECKING:
 
 WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The stash key of a running test's World."""
-CAUSES_STASH_KEY = pytest.StashKey["Sequence[Cause]"]()
-"""The stash key of a failure's causes, as its report section explains them."""
 _LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[int, ...], list["Lost"]]]()
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
@@ -199,7 +204,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         losses = _disallowed_losses(item, world, accepted_only=True)
         _fail_test(world, losses, unused=_is_unused_fatal(item), shown=_is_showing_judged(item))
         if read_marker_options(item)["requests"] == REQUIRED and not _has_requests(world):
-            _fail_for_silence(world)
+            _fail_for_silence(item, world)
         if world.tool_runs.turns and _is_showing_judged(item):
             _fail_nonlinear(world)
     return result
@@ -211,15 +216,20 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the parts of the plugin know to the report of a failure, and hide frames of HTTP libraries."""
     world = item.stash.get(WORLD_STASH_KEY, None)
-    if world and call.excinfo and not item.config.getoption("fulltrace") and not item.config.getoption("usepdb"):
+    is_shown_whole = item.config.getoption("fulltrace") or item.config.getoption("usepdb")
+    if call.excinfo and not is_shown_whole and uses_harness(item):
         hide_library_frames(call.excinfo.value)
     report = yield
     for add in (explain_refused, report_rejected, note_outcome, compare_with_recording):
         add(item, report)
     if world and report.failed:
+        is_silent = not world.exchanges and not world.strays
+        if is_silent and call.excinfo and not world.not_awaited:
+            world.not_awaited = list_not_started(call.excinfo.value)
+        wait_for_hang_up(call, world)
         is_own = bool(call.excinfo and isinstance(call.excinfo.value, HarnessError)) or is_live_api_refused(item)
-        is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))
-        report.sections += _report_sections(item, world, report, is_own=is_own)
+        is_own = is_own or (is_silent and (_has_explored(world) or not may_come_of_silence(call, world)))
+        report.sections += _report_sections(item, world, report, is_own=is_own, reached=describe_reached(call))
     if world and report.skipped and not hasattr(report, "wasxfail"):
         item.stash[_JUDGED_STASH_KEY] = 0  # a skip hides no refusal: earlier ones fail the teardown
     if world and report.when == "teardown":
@@ -238,11 +248,11 @@ def _list_never_awaited() -> tuple[str, ...]:
 
 
 def _report_sections(
-    item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool
+    item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool, reached: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the sections of a failure: cause and flow, all details with `-v`.
 
-    If it `is_own`, the error itself is the cause.
+    If it `is_own`, the error itself is the cause. `reached` says what a client that did not connect tried to reach.
     """
     from harness.explain import render
     from harness.explain.stray import stray_cause
@@ -256,7 +266,8 @@ def _report_sections(
         causes = find_verdict(world, losses, unused=unused, strays=True, shown=shown)
     elif not is_own and (world.exchanges or report.when == "call"):
         causes = find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
-    item.stash[CAUSES_STASH_KEY] = item.stash.get(CAUSES_STASH_KEY, []) or causes
+        causes = [replace(cause, came=reached) if cause.kind == "no_request" else cause for cause in causes]
+    note_causes(item, causes)
     if world.strays and stray_cause(world) in causes:
         late_requests(item.config).note_told(world)
     if text := render.render_section(world, causes, told=report.longreprtext, verbose=verbose):
@@ -314,15 +325,19 @@ def sent_nothing(item: pytest.Item, world: World) -> bool:
 
 
 def _has_requests(world: World) -> bool:
-    return bool(world.exchange_count or world.strays)
+    return bool(world.exchange_count or world.strays) or _has_explored(world)
 
 
-def _fail_for_silence(world: World) -> None:
+def _has_explored(world: World) -> bool:
+    """Return whether a test has explored variations, whose requests belong to other Worlds."""
+    return isinstance(world.explorer, WorldExplorer) and world.explorer.explored > 0
+
+
+def _fail_for_silence(item: pytest.Item, world: World) -> None:
     """Fail a test that must send requests and sent none."""
-    from harness.explain.render import render_causes
     from harness.explain.turn import no_request_cause
 
-    pytest.fail(render_causes([no_request_cause(world)], world.vocabulary), pytrace=False)
+    fail_for(item, no_request_cause(world))
 
 
 def _fail_nonlinear(world: World) -> None:
@@ -350,12 +365,13 @@ def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = Fals
         pytest.fail(text, pytrace=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WorldExplorer:
-    """Explores variations for the World of a test."""
+    """Explores variations for the World of a test; `explored` is how many fresh Worlds it has made."""
 
     api: MockApi
     world: World
+    explored: int = 0
 
     def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
         """Run the scenario under variations."""
@@ -375,6 +391,7 @@ class WorldExplorer:
         from harness.world.refusals import StrayLog
 
         api, world = self.api, self.world
+        self.explored += 1
         del api.worlds[world.api_key]
         strays, api.strays = api.strays, StrayLog()
         try:

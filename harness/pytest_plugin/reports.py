@@ -19,6 +19,7 @@ import pytest
 
 from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
+from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes, uses_harness
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses, sent_nothing
@@ -154,17 +155,17 @@ class _Reporter:
             report,
             call,
         )
-        broken = progress.outcome == "error" and item.get_closest_marker("cassette") is not None
-        if report.when == "teardown" and (world or cassette or broken):
+        if report.failed and call.excinfo and uses_harness(item):
+            note_causes(item, causes_of(item) or [cause_of_error(item, call.excinfo.value)])
+        if report.when == "teardown" and (world or cassette or causes_of(item)):
             judged = world is not None or progress.outcome != "passed"
-            with suppress(ConfigError):  # an invalid marker has failed its test already
-                item.stash[CAPTURED_STASH_KEY] = [
-                    (title, text[-MAX_CAPTURED:]) for title, text in report.sections if title.startswith("Captured ")
-                ]
-                summary = self._summarize(item, progress, world or _cassette_journal(cassette), judged)
-                if world and not cassette and progress.outcome == "passed" and sent_nothing(item, world):
-                    summary[_SILENT] = True
-                setattr(report, _SUMMARY_ATTRIBUTE, summary)
+            item.stash[CAPTURED_STASH_KEY] = [
+                (title, text[-MAX_CAPTURED:]) for title, text in report.sections if title.startswith("Captured ")
+            ]
+            summary = self._summarize(item, progress, world or _cassette_journal(cassette), judged)
+            if world and not cassette and progress.outcome == "passed" and sent_nothing(item, world):
+                summary[_SILENT] = True
+            setattr(report, _SUMMARY_ATTRIBUTE, summary)
         return report
 
     def _summarize(self, item: pytest.Item, progress: _TestProgress, world: World, judged: bool) -> dict[str, Any]:
@@ -218,7 +219,7 @@ class _Reporter:
 
             for line in unknown_model_lines(self._sum_unknown_models()):
                 terminalreporter.write_line(line)
-            terminalreporter.write_line(summary_line(totals, self._build_report().percent_covered("rules")))
+            terminalreporter.write_line(summary_line(totals))
         if silent := [test for test, summary in self.summaries.items() if _SILENT in summary]:
             from harness.core.text import pluralize
 
@@ -275,7 +276,7 @@ class _Reporter:
 
     def _build_report(self) -> Report:
         from harness.report.api_coverage import merge_coverage
-        from harness.report.report import NO_FACTS, Report, ReportCase
+        from harness.report.report import Report, ReportCase, RunFacts
         from harness.viewer.run_facts import collect_facts
 
         summaries = self.summaries.values()
@@ -283,10 +284,10 @@ class _Reporter:
             {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
         )
         cases = [ReportCase.from_json(summary["case"]) for summary in summaries if "case" in summary]
-        facts = NO_FACTS
+        facts = RunFacts()
         if self.with_views:
             facts = collect_facts("pytest", self.root, self.began, time.time() - self.began, self.command)
-            facts = replace(facts, outcomes=self._count_outcomes())
+        facts = replace(facts, outcomes=self._count_outcomes())
         return Report(cases, hit=hit, unknown_models=self._sum_unknown_models(), facts=facts)
 
     def _count_outcomes(self) -> Counter[str]:
@@ -340,7 +341,9 @@ def _summarize_test(
     from harness.report.fill_case import fill_case
     from harness.report.report import PASSED_OUTCOMES, count_totals, count_unknown_models
 
-    options, exchanges = read_marker_options(item), world.exchanges
+    options, exchanges = {"losses": "fail", "unused": "fail"}, world.exchanges
+    with suppress(ConfigError):  # an invalid marker has failed its test already
+        options = read_marker_options(item)
     losses = find_losses(item, world, options["losses"] == "strict")
     allowed = _allowed_ids(options, losses)
     summary: dict[str, Any] = {
@@ -351,7 +354,7 @@ def _summarize_test(
     strays = [] if passed else _stray_findings(world)
     case = None
     if with_exchanges:
-        new = new_case(item, progress.outcome, progress.seconds, why=progress.why)
+        new = new_case(item, progress.outcome, progress.seconds, why=progress.why, explained=causes_of(item))
         case = fill_case(new, world, losses, allowed, judged=judged)
         case = replace(case, found=[*case.found, *strays])
         found = list(case.found)
@@ -363,7 +366,7 @@ def _summarize_test(
 
 def _look_ahead(outlook: Outlook, world: World) -> list[ReportFinding]:
     """Return what becomes of a test's accepted requests, each finding once."""
-    from harness.report.report import sanitize_finding
+    from harness.report.report import sanitize_reason
 
     findings = (
         finding
@@ -372,17 +375,17 @@ def _look_ahead(outlook: Outlook, world: World) -> list[ReportFinding]:
         for finding in outlook.findings(exchange.request, world, exchange.number)
     )
     first = {(finding.message, finding.fix): finding for finding in reversed(list(findings))}
-    return [sanitize_finding(finding) for finding in reversed(first.values())]
+    return [sanitize_reason(finding) for finding in reversed(first.values())]
 
 
 def _stray_findings(world: World) -> list[ReportFinding]:
     """Return the finding for requests that came with keys of no test while a test ran; empty if there were none."""
     from harness.explain.stray import stray_cause, stray_finding
-    from harness.report.report import sanitize_finding
+    from harness.report.report import sanitize_reason
 
     if not world.refusals.unexpected_strays:
         return []
-    return [sanitize_finding(stray_finding(stray_cause(world), world.strays[-1][1]))]
+    return [sanitize_reason(stray_finding(stray_cause(world), world.strays[-1][1]))]
 
 
 def _summarize_late(case: Json) -> dict[str, Any]:

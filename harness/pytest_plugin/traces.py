@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import COMMAND
-from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.report.report import ReportCase
@@ -101,6 +100,5 @@ def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:
     """Build the view of a test that has just ended; its findings are in its case."""
     from harness.viewer.build_run import show_world
 
-    causes = item.stash.get(CAUSES_STASH_KEY, [])
     printed = item.stash.get(CAPTURED_STASH_KEY, [])
-    return show_world(case, world, causes, time.time() - case.seconds, str(item.config.rootpath), printed)
+    return show_world(case, world, time.time() - case.seconds, str(item.config.rootpath), printed)

@@ -11,7 +11,7 @@ from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange, Json
 from harness.core.secrets import secrets_in_headers
 from harness.explain.verdict import collect_findings
-from harness.report.report import PASSED_OUTCOMES, ReportCase, sanitize_finding, sanitize_value
+from harness.report.report import PASSED_OUTCOMES, ReportCase, sanitize_reason, sanitize_value
 from harness.world.world import World
 
 DIAGRAM_STEPS = 40
@@ -31,10 +31,11 @@ def fill_case(
     return replace(
         case,
         exchanges=list(map(_exchange_json, lane_exchanges)),
-        found=[sanitize_finding(finding, secrets) for finding in findings],
+        found=[sanitize_reason(finding, secrets) for finding in findings],
         diagram=drawn.mermaid if exchanges else "",
         sequence=drawn,
         why=sanitize_value(case.why, secrets),
+        explained=[sanitize_reason(cause, secrets) for cause in case.explained],
     )
 
 

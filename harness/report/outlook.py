@@ -19,13 +19,11 @@ from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.exchange import Json, Request
 from harness.core.text import pluralize, quote
-from harness.explain.model import FindingKind, ReportFinding
+from harness.explain.model import ReportFinding
 from harness.world.world import World
 
 EVERY_DAY = "all"
 """The day of a forecast of all announced shutdowns."""
-OUTLOOK_KINDS: tuple[FindingKind, ...] = ("shutdown", "migration")
-"""The kinds of findings about what becomes of a request."""
 MAX_NAMED = 5
 """How many cases with the same finding are named."""
 

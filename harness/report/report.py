@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.flow import NO_MESSAGES, SequenceDiagram
@@ -21,7 +21,16 @@ from harness.core.exchange import ROUTED, Json
 from harness.core.json_values import as_object
 from harness.core.secrets import redact
 from harness.core.text import pluralize, quote
-from harness.explain.model import ReportFinding
+from harness.explain.model import (
+    Cause,
+    FindingKind,
+    ReportFinding,
+    causes_of_findings,
+    consequences_of,
+    group_entries,
+    raised_cause,
+)
+from harness.explain.render import render_causes
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
 from harness.world.world import World
 
@@ -54,9 +63,12 @@ def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int
     return _sanitize_text(value.decode("latin-1") if isinstance(value, bytes) else str(value), secrets)
 
 
-def sanitize_finding(finding: ReportFinding, secrets: frozenset[str] = frozenset()) -> ReportFinding:
-    """Limit the size of a finding's texts and remove secrets from them."""
-    return ReportFinding(**sanitize_value(asdict(finding), secrets))
+Reason = TypeVar("Reason", Cause, ReportFinding)
+
+
+def sanitize_reason(reason: Reason, secrets: frozenset[str] = frozenset()) -> Reason:
+    """Limit the size of the texts of a cause or a finding, and remove secrets from them."""
+    return type(reason)(**sanitize_value(asdict(reason), secrets))
 
 
 def _sanitize_text(text: str, secrets: frozenset[str]) -> str:
@@ -110,6 +122,9 @@ REPORT_VERSION = 1
 
 PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
 """The outcomes of a test in which every finding was expected."""
+WRONG_OUTCOMES = ("failed", "error")
+OUTCOMES = (*WRONG_OUTCOMES, "passed", "skipped", "xfailed", "xpassed")
+"""All outcomes, in the order in which they are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +132,9 @@ class ReportCase:
     """One test or recording: its place (`file` relative to the root, `line` from 1), outcome and exchanges.
 
     `exchanges` are JSON as in `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `sequence` the same
-    as data, `why` the text of a failure. `view` is the complete case as the page shows it: its `row` and, compressed,
-    its `case`; only reports for pages have it, and without it a page is built from the other members.
+    as data, `why` the text of a failure, which `explained` explains. `view` is the complete case as the page shows it:
+    its `row` and, compressed, its `case`; only reports for pages have it, and without it a page is built from the other
+    members.
     """
 
     id: str
@@ -133,6 +149,7 @@ class ReportCase:
     sequence: SequenceDiagram = NO_MESSAGES
     view: Json = field(default_factory=dict)
     examined: Json = field(default_factory=dict)
+    explained: Sequence[Cause] = ()
 
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
@@ -140,31 +157,90 @@ class ReportCase:
         found = [ReportFinding(**finding) for finding in members["found"]]
         drawn = members.get("sequence")  # older reports have none
         sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
-        return cls(**{**members, "found": found, "sequence": sequence})
+        explained = [Cause(**cause) for cause in members.get("causes", ())]  # here, too
+        others = {name: value for name, value in members.items() if name != "causes"}
+        return cls(**{**others, "found": found, "sequence": sequence, "explained": explained})
 
     def to_json(self) -> Json:
         """Convert the case to JSON."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "explained"}
         members = {name: value for name, value in values.items() if value or name not in ("view", "examined")}
-        return {**members, "found": list(map(asdict, self.found)), "sequence": asdict(self.sequence)}
+        causes = [{name: text for name, text in asdict(cause).items() if text} for cause in self.explained]
+        lists = {"found": list(map(asdict, self.found)), **({"causes": causes} if causes else {})}
+        return {**members, **lists, "sequence": asdict(self.sequence)}
 
     @property
-    def unexpected(self) -> list[ReportFinding]:
-        """The findings that were not expected."""
-        return [finding for finding in self.found if not finding.expected]
+    def causes(self) -> Sequence[Cause]:
+        """Why the case failed, the first cause first; of one that passed what was not expected all the same."""
+        if self.outcome == "skipped":
+            return ()
+        is_wrong = self.outcome in WRONG_OUTCOMES
+        return self.explained or causes_of_findings(self.found) or ([raised_cause(self.why)] if is_wrong else [])
+
+    @property
+    def consequences(self) -> Sequence[str]:
+        """What followed from the causes, which is shown below them."""
+        return consequences_of(self.why, self.causes, self.found)
 
     @property
     def routed(self) -> int:
         """How many of its exchanges the test has answered itself."""
         return sum(exchange["operation"] == ROUTED for exchange in self.exchanges)
 
-    def location_of(self, finding: ReportFinding) -> tuple[str, int]:
-        """Return the file and line of a finding of this case."""
-        return self.file, finding.line or self.line
+    @property
+    def failures(self) -> list[Failure]:
+        """What a report lists of the case: the first cause of a test, else all findings; always what is forecast."""
+        if not self.explained:
+            return [Failure(self, cause) for cause in self.causes]
+        ahead = [finding.cause for finding in self.found if finding.kind in OUTLOOK_KINDS and not finding.expected]
+        return [Failure(self, cause) for cause in [*self.causes[:1], *ahead]]
 
-    def name_location(self, finding: ReportFinding) -> str:
-        """Return the file and line of a finding as text; empty for a client that was examined."""
-        return ":".join(map(str, self.location_of(finding))) if self.file else ""
+
+class Failure(NamedTuple):
+    """A case that is wrong, and why."""
+
+    case: ReportCase
+    cause: Cause
+
+    @property
+    def line(self) -> int:
+        """The line in the file of the case."""
+        return self.cause.line or self.case.line
+
+    @property
+    def name(self) -> str:
+        """The place and the name of the test; of a client that was examined its name alone."""
+        case = self.case
+        if not case.file:
+            return case.id
+        name = case.id.rpartition("::")[2]
+        return f"{case.file}:{self.line}{f' {name}' if name != case.file else ''}"
+
+    @property
+    def group(self) -> str:
+        """Equal for failures with the same cause."""
+        return self.case.examined.get("group") or self.cause.group
+
+    @property
+    def text(self) -> str:
+        """Why the case is wrong, as a terminal shows it."""
+        causes = self.case.explained
+        return render_causes(causes if self.cause in causes else [self.cause])
+
+
+OUTLOOK_KINDS: tuple[FindingKind, ...] = ("shutdown", "migration")
+"""The kinds of findings about what becomes of a request."""
+MAX_NAMED = 5
+"""How many tests of a cause are named, the first ones."""
+
+
+def name_tests(failures: Sequence[Failure]) -> str:
+    """Name the tests that fail for one cause: the first, whose facts are shown, then the others."""
+    first, *others = (failure.name for failure in failures)
+    if not others:
+        return first
+    hidden = ["…"] if len(others) >= MAX_NAMED else []
+    return f"{first}, and {len(others)} more: {', '.join([*others[: MAX_NAMED - 1], *hidden])}"
 
 
 class Totals(NamedTuple):
@@ -230,7 +306,7 @@ class Report:
     def line(self) -> str:
         """The summary of the run in one line."""
         if not self.examination:
-            return summary_line(self.totals, self.percent_covered("rules"))
+            return summary_line(self.totals)
         verdicts: dict[str, Counter[str]] = {}
         for case in self.cases:
             verdicts.setdefault(case.examined["client"], Counter())[case.examined["verdict"]] += 1
@@ -249,9 +325,21 @@ class Report:
         return totals
 
     @property
-    def unexpected(self) -> list[tuple[ReportCase, ReportFinding]]:
-        """Every unexpected finding, with its case."""
-        return [(case, finding) for case in self.cases for finding in case.unexpected]
+    def outcomes(self) -> Mapping[str, int]:
+        """How many tests had each outcome; those that did not use the mock are only counted if the run has told."""
+        return self.facts.outcomes or Counter(case.outcome for case in self.cases)
+
+    @property
+    def groups(self) -> list[list[Failure]]:
+        """The failures by their cause, the most frequent causes first."""
+        failures = [failure for case in self.cases for failure in case.failures]
+        return group_entries(failures, lambda failure: failure.group)
+
+    @property
+    def counts(self) -> str:
+        """How many tests failed, passed and so on, and for how many causes: `3 failed, 12 passed; 2 causes`."""
+        causes = len(self.groups)
+        return "; ".join([count_outcomes(self.outcomes), *([pluralize(causes, "cause")] if causes else [])])
 
     def percent_covered(self, dimension: str) -> int:
         """Return the covered share of a dimension, in whole per cent."""
@@ -261,7 +349,7 @@ class Report:
         """Return the members of `schemas/report.json` except the tests."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
         unknown = {"unknown_models": dict(sorted(self.unknown_models.items()))}
-        examined = {"examination": self.examination} if self.examination else {}
+        examined = {"examination": self.examination} if self.examination else {"outcomes": dict(self.outcomes)}
         return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown, **examined}
 
 
@@ -274,8 +362,15 @@ def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int 
     return Totals(*(1, exchanges, *refused, losses, *rest, routed, counts["webhook", False], counts["client", False]))
 
 
-def summary_line(totals: Totals, rules: int) -> str:
-    """Summarize a run in one line; `rules` is the covered share of the rules, in per cent."""
+def count_outcomes(outcomes: Mapping[str, int]) -> str:
+    """Word the numbers of tests by outcome, the wrong ones first: `3 failed, 1 error, 12 passed`."""
+    counted = {name: outcomes[name] for name in OUTCOMES if outcomes.get(name)}
+    words = (pluralize(count, name) if name == "error" else f"{count} {name}" for name, count in counted.items())
+    return ", ".join(words) or "no case"
+
+
+def summary_line(totals: Totals) -> str:
+    """Summarize the exchanges of a run in one line."""
     refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
         f"{pluralize(totals.exchanges, 'exchange')}{f' ({totals.routed} routed, not judged)' if totals.routed else ''}",
@@ -287,7 +382,6 @@ def summary_line(totals: Totals, rules: int) -> str:
         f"{totals.unreadable} unreadable" if totals.unreadable else "",
         f"{pluralize(totals.webhooks, 'wrong webhook')}" if totals.webhooks else "",
         pluralize(totals.client, "mistake of a client", "mistakes of clients") if totals.client else "",
-        f"{rules} % of rules",
     ]
     return f"contract: {', '.join(filter(None, parts))}"
 

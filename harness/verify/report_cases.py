@@ -31,7 +31,7 @@ from harness.report.api_coverage import Coverage, measure_coverage, merge_covera
 from harness.report.fill_case import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
 from harness.report.outlook import NOTHING_ASKED, Outlook
-from harness.report.report import Report, ReportCase, RunFacts, sanitize_finding
+from harness.report.report import Report, ReportCase, RunFacts, sanitize_reason
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
 from harness.verify.judging.unverifiable import match_rules
@@ -173,7 +173,7 @@ class CaseWriter:
         place = path_from_root(self._recording)
         name = place if file == printable_path(self._recording) else file
         case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
-        every = [*case.found, *map(sanitize_finding, found)]
+        every = [*case.found, *map(sanitize_reason, found)]
         every.sort(key=lambda finding: finding.exchange or 0)
         judged = replace(
             case, outcome="failed" if any(not finding.expected for finding in found) else "passed", found=every

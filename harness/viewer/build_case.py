@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +19,14 @@ from harness.core.exchange import Json, ToolRuns
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import escape_controls, shorten
 from harness.core.webhooks import WebhookDelivery
-from harness.explain.model import Cause, ReportFinding
+from harness.explain.model import (
+    Cause,
+    ReportFinding,
+    causes_of_findings,
+    consequences_of,
+    group_entries,
+    raised_cause,
+)
 from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES, documentation_of
 from harness.viewer.model import (
@@ -45,37 +51,11 @@ from harness.world.route import Route
 from harness.world.routed import RoutedPath
 from harness.world.world import World
 
-_INDEX = re.compile(r"\[\d+\]")
-MAX_EXCEPTION = 200
-"""Characters of an exception's first line that are compared."""
-EXCEPTION = "exception"
-"""The kind of a cause that is only an exception of the test."""
-
 
 def show_cause(cause: Cause) -> ShownCause:
-    """Convert a cause that the harness has explained."""
-    group = _group_id(cause.kind, cause.id or ("" if cause.kind != "other" else cause.what), cause.at)
-    told = (cause.what, cause.exchange, cause.at, cause.kind, cause.id, cause.rows, group)
-    return ShownCause(*told, general=cause.general)
-
-
-def show_finding_as_cause(finding: ReportFinding) -> ShownCause:
-    """Convert a finding to the cause that failed its case, if nothing else is known."""
-    is_documented = bool(documentation_of(finding.id))
-    verdict = "" if is_documented else finding.id
-    texts = (("where", finding.place), ("why", finding.why), ("verdict", verdict), ("fix", finding.fix))
-    rows = [(label, text) for label, text in texts if text]
-    group = _group_id(finding.kind, finding.id or finding.message, finding.at)
-    number = finding.exchange or 0
-    rule = finding.id if is_documented else ""
-    return ShownCause(finding.message, number, finding.at, finding.kind, rule, rows, group, finding.expected)
-
-
-def show_exception(why: str) -> ShownCause:
-    """Convert an exception of the test to a cause, if nothing explains it."""
-    first = why.strip().splitlines()[0]
-    rows = [("raised", why)] if why.strip() != first else []
-    return ShownCause(first, kind=EXCEPTION, rows=rows, group=_group_id(EXCEPTION, shorten(first, MAX_EXCEPTION), ""))
+    """Convert a cause."""
+    rule = cause.id if documentation_of(cause.id) else ""
+    return ShownCause(cause.what, cause.exchange, cause.at, cause.kind, rule, cause.rows, cause.group)
 
 
 def show_finding(finding: ReportFinding) -> ShownFinding:
@@ -86,12 +66,8 @@ def show_finding(finding: ReportFinding) -> ShownFinding:
 
 def group_causes(rows: Sequence[CaseRow]) -> list[CauseGroup]:
     """Group the first causes of cases: those that fail the most cases first, then in the order of the cases."""
-    groups: dict[str, list[tuple[CaseRow, ShownCause]]] = {}
-    for row in rows:
-        if row.causes:
-            groups.setdefault(row.causes[0].group, []).append((row, row.causes[0]))
-    ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
-    return [_group(id, members) for id, members in ranked]
+    failed = [(row, row.causes[0]) for row in rows if row.causes]
+    return list(map(_group, group_entries(failed, lambda entry: entry[1].group)))
 
 
 def document(rows: Iterable[CaseRow], findings: Iterable[str] = ()) -> dict[str, Documentation]:
@@ -100,20 +76,11 @@ def document(rows: Iterable[CaseRow], findings: Iterable[str] = ()) -> dict[str,
     return {id: Documentation(**known) for id in ids if (known := documentation_of(id))}
 
 
-def _group(id: str, members: Sequence[tuple[CaseRow, ShownCause]]) -> CauseGroup:
+def _group(members: Sequence[tuple[CaseRow, ShownCause]]) -> CauseGroup:
+    """Build the group of these cases, with the facts of the first."""
     _, first = members[0]
-    is_general = first.general and len({cause.exchange for _, cause in members}) > 1
-    return CauseGroup(
-        id,
-        first.general if is_general else first.what,
-        first.kind,
-        first.rule,
-        [(row.id, cause.exchange) for row, cause in members],
-    )
-
-
-def _group_id(*parts: str) -> str:
-    return ":".join(_INDEX.sub("[]", part) for part in parts if part)
+    cases = [(row.id, cause.exchange) for row, cause in members]
+    return CauseGroup(first.group, first.what, first.kind, first.rule, cases)
 
 
 def show_calls(world: World, steps: Sequence[FlowStep], pool: Pool) -> list[ShownCall]:
@@ -326,22 +293,12 @@ def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> 
     """Return why a case failed, and the consequences: the test's own error, turns that no request took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
-    unexpected = [finding for finding in judged.findings if not finding.expected]
-    known = [show_cause(cause) for cause in judged.causes] or [
-        show_finding_as_cause(finding) for finding in unexpected if finding.kind != "unused"
-    ]
-    causes = [_clean_cause(cause, pool) for cause in known]
-    is_cause = any(cause.kind == "unused" for cause in causes)
-    unused = [finding for finding in unexpected if finding.kind == "unused" and not is_cause]
-    consequences = [f"no request took {finding.message}" for finding in unused]
-    why = pool.label(head.why.strip())
-    if not causes and why:
-        causes = [show_exception(why)]
-    elif why and not any(
-        " ".join(cause.what.split()) in " ".join(why.split()) for cause in causes
-    ):  # line breaks may differ
-        consequences.insert(0, shorten(why.splitlines()[0], SEARCH_WIDTH))
-    return causes, [pool.label(text) for text in consequences]
+    causes = judged.causes or causes_of_findings(judged.findings)
+    if not causes and head.why:
+        causes = [raised_cause(head.why)]
+    consequences = consequences_of(head.why, causes, judged.findings) if causes else []
+    shown = [_clean_cause(show_cause(cause), pool) for cause in causes]
+    return shown, [pool.label(shorten(text, SEARCH_WIDTH)) for text in consequences]
 
 
 def _clean(thing: Cleaned, pool: Pool, *members: str) -> Cleaned:
@@ -352,7 +309,7 @@ def _clean(thing: Cleaned, pool: Pool, *members: str) -> Cleaned:
 
 def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
     rows = [(label, pool.label(text)) for label, text in cause.rows]
-    return replace(_clean(cause, pool, "what", "at", "group", "general"), rows=rows)
+    return replace(_clean(cause, pool, "what", "at", "group"), rows=rows)
 
 
 def _show_delivery(made: WebhookDelivery, pool: Pool) -> ShownDelivery:

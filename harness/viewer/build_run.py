@@ -11,9 +11,8 @@ from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.json_values import as_object
 from harness.core.text import escape_controls, escape_values
-from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, RunFacts, unknown_model_lines
+from harness.report.report import WRONG_OUTCOMES, Report, ReportCase, RunFacts, unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, document, group_causes
 from harness.viewer.json_form import from_json, to_text
 from harness.viewer.model import CaseRow, Comparison, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
@@ -32,16 +31,15 @@ def view_of_case(shown: ShownCase) -> Json:
 def show_world(
     case: ReportCase,
     world: World,
-    causes: Sequence[Cause] = (),
     began: float | None = None,
     root: str = "",
     printed: Sequence[tuple[str, str]] = (),
 ) -> ShownCase:
-    """Build the view of a report's case from its World; `causes` are why it failed, as far as they are explained.
+    """Build the view of a report's case from its World.
 
     Places of turns are shown relative to the folder `root`. `printed` is what the test printed and logged.
     """
-    judged = JudgedCase(causes, [*case.found], [world.api_key] if world.api_key else [])
+    judged = JudgedCase(case.causes, [*case.found], [world.api_key] if world.api_key else [])
     return build_case(replace(head_of(case, began), root=root, printed=printed), world, judged)
 
 
@@ -94,7 +92,7 @@ def show_report_case(case: ReportCase) -> ShownCase:
     for exchange in _exchanges(case.exchanges):
         world.exchanges.append(exchange)
     world.exchange_count = len(world.exchanges)
-    shown = build_case(head_of(case), world, JudgedCase(findings=[*case.found]))
+    shown = build_case(head_of(case), world, JudgedCase(case.causes, [*case.found]))
     if not case.examined or not case.sequence.messages:
         return shown
     drawn = asdict(case.sequence)
@@ -163,7 +161,6 @@ def _details(case: ReportCase) -> Iterator[tuple[str, str]]:
     yield "flow", case.examined["flow"]
 
 
-_WRONG_OUTCOMES = frozenset({"failed", "error"})
 _NOT_TRIED = frozenset({"skipped", "not applicable"})
 """Outcomes and verdicts that do not show whether a case passes."""
 
@@ -220,7 +217,7 @@ def _cause_ids(run: Run) -> set[str]:
 def _stands_of_rows(rows: Iterable[CaseRow], path: str) -> _Stands:
     stands: dict[tuple[str, ...], _Stand] = {}
     for row in rows:
-        is_wrong = row.outcome in _WRONG_OUTCOMES or any(not cause.expected for cause in row.causes)
+        is_wrong = row.outcome in WRONG_OUTCOMES or bool(row.causes)
         verdict: _Verdict = "wrong" if is_wrong else "unknown" if row.outcome in _NOT_TRIED else "right"
         stands[(row.id.removeprefix(path).lstrip("/"),)] = _Stand(row.id, verdict)
     return stands

@@ -39,8 +39,7 @@ class ShownCause:
     """A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at position `at` of its request.
 
     `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes
-    with the same `group` are the same cause in several cases; if `what` contains the number of a request, `general`
-    words the cause for all of them.
+    with the same `group` are the same cause in several cases: of one kind and rule, with one fix.
     """
 
     what: str
@@ -50,13 +49,14 @@ class ShownCause:
     rule: str = ""
     rows: Sequence[tuple[str, str]] = ()
     group: str = ""
-    expected: bool = False
-    general: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CauseGroup:
-    """A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none)."""
+    """A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none).
+
+    `what` and the other facts are those of the first case.
+    """
 
     id: str
     what: str

@@ -10,6 +10,7 @@ from textwrap import indent
 from typing import Any
 
 from harness.core.text import pluralize, shorten
+from harness.report.report import count_outcomes
 from harness.viewer.json_form import from_json
 from harness.viewer.model import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
 from harness.viewer.pool import PoolReader
@@ -59,7 +60,7 @@ def _within(parts: Iterable[str], tokens: int) -> str:
 def _parts(run: Run, open_case: OpenCase) -> Iterator[str]:
     """Yield the parts of a run, the most important first: verdict, causes, the cards of the first case of each."""
     yield _verdict(run)
-    first: dict[str, ShownCause] = {cause.group: cause for row in run.cases for cause in row.causes[:1]}
+    first = {cause.group: cause for row in reversed(run.cases) for cause in row.causes[:1]}
     for number, group in enumerate(run.causes, 1):
         yield _render_group(number, group, first.get(group.id), run)
     for group in run.causes:
@@ -72,14 +73,14 @@ def _parts(run: Run, open_case: OpenCase) -> Iterator[str]:
 
 
 def _verdict(run: Run) -> str:
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(run.counts.items()))
+    counts = count_outcomes(run.counts)
     seconds = f"{run.seconds:.1f} s" if run.seconds else ""
     facts = ", ".join(filter(None, [run.command, run.commit, seconds]))
     is_part = len(run.cases) < sum(run.counts.values())
     used = f" ({len(run.cases)} of them used the mock)" if is_part else ""
     good = "nothing wrong in the requests to the mock" if is_part else "nothing wrong"
     causes = pluralize(len(run.causes), "cause") if run.causes else good
-    lines = [f"{counts or 'no case'}{used}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
+    lines = [f"{counts}{used}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
     if len(run.causes) > 1:
         heads = (
             f"{number}. {_name_group(group, run)} ({len(group.cases)})"

@@ -76,7 +76,7 @@ class McpServer:
             raise_as_script_error(problem, f"{where}: it raised ")
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
         if finding := check_item(made):
-            raise ScriptError(f"{where} is not valid output of the API: {finding.message} (at {finding.at})")
+            raise ScriptError(f"{where} is not valid output of the API: {finding.message}")
         return made
 
 
@@ -111,7 +111,7 @@ def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
     shown = [{"name": name, **{key: tool[key] for key in TOOL_MEMBERS if key in tool}} for name, tool in own.items()]
     listing = mcp_list_tools(label, shown)
     if finding := check_item(listing):
-        raise ConfigError(f"mcp({show(label)}): {finding.message} (at {finding.at})")
+        raise ConfigError(f"mcp({show(label)}): {finding.message}")
     return McpServer(label, listing.members["tools"], {name: tool["result"] for name, tool in own.items()})
 
 

@@ -355,7 +355,7 @@ _NO_TURN = (
 def _validate_item(item: Item, route: Route) -> None:
     """Check an item against the API's schemas, once, when it is first scripted."""
     if finding := check_item(item):
-        raise ScriptError(f"{route}: {item.type} is not valid output of the API: {finding.message} (at {finding.at})")
+        raise ScriptError(f"{route}: {item.type} is not valid output of the API: {finding.message}")
     if len(route.validated_items) >= MAX_VALIDATED:
         route.validated_items.clear()
     route.validated_items[id(item)] = item

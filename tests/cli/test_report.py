@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from harness.explain.model import ReportFinding
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
-from harness.report.report import Report, ReportCase
+from harness.report.report import Report
 from tests.support.command_line import run_cli
 from tests.support.reports import FAILED, make_report, passed
 
@@ -40,17 +41,24 @@ def saved(file: Path, report: Report) -> Path:
 
 def test_a_report_is_told(a: Path) -> None:
     said = report(a)
-    assert (said.exit_code, said.stdout.splitlines()[0]) == (
+    assert (said.exit_code, said.stdout.splitlines()[:6]) == (
         0,
-        "contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused, 0 % of rules",
+        [
+            "1 failed; 1 cause",
+            "contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused",
+            "",
+            "1. tests/test_a b.py:12 test_it[1]",
+            "400 Unknown parameter: 'a|b'.",
+            "  where   exchange 2, input[0]",
+        ],
     )
-    assert "tests/test_a b.py:12  refusal unknown_parameter: 400 Unknown parameter: 'a|b'. (exchange 2" in said.stdout
     assert "Rules that applied to a request     1" in said.stdout
 
 
-def test_many_findings_are_told_by_the_first(tmp_path: Path) -> None:
-    trials: list[ReportCase] = [FAILED] * 1 + [passed(f"a::{n}", found=FAILED.found) for n in range(20)]
-    assert "… and 22 more" in report(saved(tmp_path / "a.json", make_report(*trials))).stdout
+def test_many_causes_are_told_by_the_first(tmp_path: Path) -> None:
+    causes = [(replace(FAILED.found[0], fix="Remove it" + "!" * n),) for n in range(60)]
+    trials = [replace(FAILED, id=f"a::{n}", found=found) for n, found in enumerate(causes)]
+    assert "… and 10 more" in report(saved(tmp_path / "a.json", make_report(*trials))).stdout
 
 
 def test_every_form_is_written(a: Path, tmp_path: Path) -> None:
@@ -70,7 +78,7 @@ def test_reports_of_several_jobs_are_merged(a: Path, b: Path, tmp_path: Path) ->
     whole = read_report(tmp_path / "c.json")
     assert (said.exit_code, len(whole.cases)) == (0, 2)
     assert whole.hit["rules"] == {"auth_missing", "unknown_parameter"}
-    assert said.stdout.startswith("contract: ")
+    assert said.stdout.startswith("1 failed, 1 passed; 1 cause\ncontract: ")
 
 
 def test_what_was_merged_goes_to_stdout_unless_a_file_is_named(a: Path, b: Path, tmp_path: Path) -> None:
@@ -96,8 +104,9 @@ def test_the_gate(a: Path, least: str, code: int) -> None:
 
 def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
     found = ReportFinding("disagreement", False, "No.", "refusals.missed", 3, line=41)
-    said = report(saved(tmp_path / "a.json", make_report(passed("a.yaml", file="a.yaml", found=[found]))))
-    assert "a.yaml:41  disagreement refusals.missed: No. (exchange 3)" in said.stdout
+    case = passed("a.yaml", file="a.yaml", outcome="failed", found=[found])
+    said = report(saved(tmp_path / "a.json", make_report(case)))
+    assert "1. a.yaml:41\nNo.\n  where   exchange 3\n" in said.stdout
 
 
 def test_annotations_are_printed_where_they_are_read(a: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from harness.contract.rule import RULES, Case, Rule
 from harness.core.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
 from harness.explain.model import Cause
 from harness.explain.refusal import refusal_cause
-from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, render_cause, render_causes
+from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, NO_LIMIT, render_cause, render_causes
 from harness.verify.examples import play_case
 from harness.world.world import World
 
@@ -34,25 +34,25 @@ def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule,
     exchanges = played.exchanges
     if not exchanges or exchanges[-1].answer != played.answer:  # a key without a World has no journal
         exchanges = [play_case(Case()).exchanges[0]._replace(answer=played.answer)]
-    told = render_cause(refusal_cause(exchanges[-1], exchanges, [], World()))
+    cause = refusal_cause(exchanges[-1], exchanges, [], World())
+    told = render_cause(cause)
     assert_fits(told)
     what, *rows = told.splitlines()
     assert what.startswith(f"Request {exchanges[-1].number} was refused ({played.answer.status}): ")
     assert {row.split()[0] for row in rows if row[:2] == "  " and row[2] != " "} - {"sent"} == {
         "where",
         "fix",
-        "source",
         "manual",
     }
-    assert f"  source  {rule.id}: " in told
+    assert f"  source  {rule.id}: " in render_cause(cause, NO_LIMIT)
 
 
 def test_a_row_that_is_too_long_is_cut_and_leaves_the_others_their_lines() -> None:
-    cause = Cause("what " * 200, where="place " * 500, sent="x " * 500, fix="mend " * 500, source="s")
+    cause = Cause("what " * 200, where="place " * 500, sent="x " * 500, fix="mend " * 500, expect="s")
     told = render_cause(cause)
     assert_fits(told)
     assert [line.split()[0] for line in told.splitlines() if line[0] != " "] == ["what", "what", "what"]
-    assert told.splitlines()[-1] == "  source  s"
+    assert told.splitlines()[-1] == "  expect  s"
     assert told.count("…") == 4
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.contract.rule import RULES
@@ -102,7 +104,7 @@ def test_without_a_request_the_report_says_how_clients_find_the_mock(mock, world
         "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client made at "
         "import",
         "          is too early), or be passed mock.base_url and mock.api_key.",
-        "  manual  docs/troubleshooting.md#no-request-came",
+        "  manual  responses-harness manual no-request-came",
     ]
 
 
@@ -118,8 +120,7 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
         "          fault of a field.",
         '  sent    input[1].bogus = {"a": 1}',
         "  fix     Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
-        "  source  unknown_parameter: reported, https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter, 2026-08-30",
-        "  manual  docs/troubleshooting.md#a-request-was-refused",
+        "  manual  responses-harness manual a-request-was-refused",
         "",
         '  1  agent 1  user "hi"',
         '              user "hi"',
@@ -137,8 +138,9 @@ def test_what_a_failure_has_said_is_not_said_again(world, post):
 def test_everything_else_is_shown_on_demand(world, post):
     post({"input": "hi"})
     brief, full = section(world), section(world, verbose=True)
-    assert full.startswith(brief)
-    journal, evidence, bodies = full.removeprefix(brief).strip("\n").split("\n\n", 2)
+    cause, flow, journal, evidence, bodies = full.split("\n\n", 4)
+    assert brief == "\n\n".join([re.sub("^  source .*\n", "", cause, flags=re.M), flow])
+    assert "  source  missing_required_parameter: recorded, " in cause
     assert journal.split() == ["1", "POST", "/responses", '"hi"', "400", "missing_required_parameter"]
     rule = RULES["missing_required_parameter"]
     assert evidence.splitlines()[:2] == ["missing_required_parameter:", f"  {rule.summary}"]
@@ -193,7 +195,7 @@ def test_an_unanswered_request_says_why_what_it_sent_and_how_to_answer_it(mock, 
         "Request 2, POST /responses, could not be answered: No turn is left for this request: script (1 taken).",
         '  sent    user "two"',
         "  fix     Add one: mock.script(message('…')).",
-        "  manual  docs/troubleshooting.md#a-request-could-not-be-answered",
+        "  manual  responses-harness manual a-request-could-not-be-answered",
         "",
         '  1  agent 1  user "one"',
         '              → assistant "hi"',
@@ -281,8 +283,8 @@ def test_a_refusal_names_its_rule_its_place_and_its_fix() -> None:
     )
     assert found.message == "400 Unknown parameter: 'bogus'."
     assert found.why.startswith("bogus = 1")
-    assert (found.fix, found.title) == (RULES["unknown_parameter"].fix, "refusal unknown_parameter")
-    assert found.text.splitlines()[0] == "400 Unknown parameter: 'bogus'. (exchange 1, bogus)"
+    assert found.fix == RULES["unknown_parameter"].fix
+    assert (found.cause.what, found.cause.where) == (found.message, "exchange 1, bogus")
 
 
 @pytest.mark.parametrize("outcome", ["passed", "xfailed", "xpassed"])

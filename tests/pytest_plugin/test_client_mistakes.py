@@ -34,7 +34,7 @@ class TestWhatCanBeNoIntention:
             "  fix     Retry only after 408, 409, 429, 5xx*",
             '  allow   with mock.allows("retried-non-retryable"): …, or for a whole test',
             '          @pytest.mark.harness(client=[[]"retried-non-retryable"[]])',
-            "  manual  docs/troubleshooting.md#how-the-client-asks",
+            "  manual  responses-harness manual how-the-client-asks",
             "*1 mistake of a client*",
             failed=1,
         )

@@ -42,6 +42,6 @@ def test_each_says_what_may_stand_there(run: Run) -> None:
     tests = (f"@pytest.mark.harness({mark})\ndef test_{number}(mock): ...\n" for number, mark in enumerate(WRONG))
     result = run("".join(tests))
     result.assert_outcomes(errors=len(WRONG))
-    said = [line for line in result.outlines if line.startswith("E ") and "ConfigError: @pytest.mark.harness(" in line]
+    said = [line for line in result.outlines if line.startswith("@pytest.mark.harness(")]
     assert len(said) == len(WRONG)
     assert [(line, words) for line, words in zip(said, WRONG.values(), strict=True) if words not in line] == []

@@ -26,7 +26,6 @@ def test_code_that_swallows_a_refusal_fails_its_test(run):
         "  fix     Answer every call of the turn before*",
         '  expect  with mock.refuses("call_needs_output"): …, or for a whole test',
         '          @pytest.mark.harness(refusals=["[]"call_needs_output"])',
-        "  source  call_needs_output: *",
         "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *",
         failed=1,
     )
@@ -301,7 +300,7 @@ def test_an_ini_option_is_the_default_of_the_marker(run, pytester, option):
 
 def test_an_ini_option_that_does_not_fit_is_a_config_error(run):
     run("def test_it(mock): ...", "-o", "harness_refusals=call_need_output").shows(
-        "E *ConfigError: harness_refusals = call_need_output: no rule and no area is called 'call_need_output'. "
+        "harness_refusals = call_need_output: no rule and no area is called 'call_need_output'. "
         "Did you mean 'call_needs_output'[?]*",
         errors=1,
     )

@@ -126,7 +126,7 @@ def test_it(project):
         ),
     )
     def test_the_credential_is_of_no_use_over_plain_http(self, run: Run, test: str) -> None:
-        run(test).shows("*ConfigError: `foundry_credential`: the mock of this test uses plain HTTP*")
+        run(test).shows("*`foundry_credential`: the mock of this test uses plain HTTP*")
 
     def test_serves_synchronous_and_asynchronous_clients(self) -> None:
         credential = FoundryCredential("sk-1")

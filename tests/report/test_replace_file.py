@@ -32,7 +32,7 @@ def largest_file(size: int) -> Iterator[None]:
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_report_that_does_not_fit_leaves_the_old_one(suffix: str, tmp_path: Path) -> None:
     (file := tmp_path / f"report{suffix}").write_text("old")
-    with largest_file(100), pytest.raises(ConfigError, match=r"report\.\w+: cannot be written: .* Raise the limit"):
+    with largest_file(50), pytest.raises(ConfigError, match=r"report\.\w+: cannot be written: .* Raise the limit"):
         write_report(make_report(), file, suffix)
     assert file.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == [file.name]

@@ -66,7 +66,8 @@ def test_a_call_without_output_is_marked_where_it_stands(asked: Asked) -> None:
         "refusal",
         "call_needs_output",
         2,
-        "refusal:call_needs_output:input",
+        "refusal:call_needs_output:Answer every call of the turn before, in one request: one `…_output` item with its "
+        "`call_id` for each.",
     )
     assert "from exchange 1 has no output" in dict(cause.rows)["where"]
 
@@ -124,7 +125,7 @@ def test_an_exception_alone_is_the_cause(asked: Asked) -> None:
     asked.mock.script("hi")
     asked.ask("hi")
     [cause] = asked.show(why="AssertionError: assert 1 == 2\n  where 1 = f()").row.causes
-    assert (cause.kind, cause.what) == ("exception", "AssertionError: assert 1 == 2")
+    assert (cause.kind, cause.what) == ("raised", "AssertionError: assert 1 == 2")
     assert "where 1 = f()" in dict(cause.rows)["raised"]
 
 
@@ -246,32 +247,26 @@ def unanswered_call(before: int) -> CaseRow:
     return replace(asked.show().row, id=f"after {before}")
 
 
-@pytest.mark.parametrize(
-    ("numbers", "head"),
-    [
-        ((0,), "Request 2 was refused (400): No tool output found for function call call_1."),
-        ((0, 0), "Request 2 was refused (400): No tool output found for function call call_1."),
-        ((0, 1), "Refused (400): No tool output found for function call call_1."),
-    ],
-    ids=["one-test", "the-same-number", "other-numbers"],
-)
-def test_a_cause_of_several_tests_is_headed_without_the_number_of_the_first(numbers: list[int], head: str) -> None:
+@pytest.mark.parametrize("numbers", [(0,), (0, 0), (0, 1)], ids=["one-test", "the-same-number", "other-numbers"])
+def test_a_cause_of_several_tests_has_the_facts_of_the_first(numbers: list[int]) -> None:
     [group] = group_causes([unanswered_call(before) for before in numbers])
-    assert (group.what, [number for _, number in group.cases]) == (head, [before + 2 for before in numbers])
+    assert group.what == "Request 2 was refused (400): No tool output found for function call call_1."
+    assert [number for _, number in group.cases] == [before + 2 for before in numbers]
 
 
-def test_a_request_that_no_turn_answers_and_a_loss_are_worded_for_several_tests_too() -> None:
-    asked = Asked()
-    asked.ask("hi")
-    [cause] = asked.show().row.causes
-    assert cause.what.startswith("Request 1, POST /responses, could not be answered: ")
-    assert cause.general == cause.what.replace("Request 1, POST /responses,", "POST /responses")
-    lost = Asked()
-    lost.mock.script([function_call("look", {}, call_id="call_1")], "Hm.")
-    lost.ask([user("Look.")], tools=[TOOL])
-    lost.ask([user("Look."), user("And?")], tools=[TOOL])
-    [cause] = lost.show().row.causes
-    assert cause.what == cause.general.replace(": ", " in request 2: ", 1)
+def test_causes_with_other_fixes_are_others_and_with_other_names_the_same() -> None:
+    def unanswered(name: str, input: str, tools: list[dict[str, Any]]) -> CaseRow:
+        asked = Asked()
+        asked.mock.script(function_call(name, {}))
+        asked.ask(input, tools=tools)
+        return asked.show().row
+
+    of_turn = Asked()
+    of_turn.ask("hi")
+    misnamed, other = unanswered("look", "hi", []), unanswered("find", "Are you there?", [])
+    groups = group_causes([misnamed, of_turn.show().row, other])
+    assert [len(group.cases) for group in groups] == [2, 1]
+    assert "function_call('look')" in groups[0].what
 
 
 # What else belongs to the story

@@ -46,7 +46,7 @@ export function meaning(outcome: Outcome): Meaning {
 
 /** Whether a case is a reason to look: it failed, or something went wrong in a World that lives. */
 export function isWrong(row: CaseRow): boolean {
-  return row.outcome === "failed" || row.outcome === "error" || row.causes.some((cause) => !cause.expected);
+  return row.outcome === "failed" || row.outcome === "error" || row.causes.length > 0;
 }
 
 export function place(row: CaseRow): string {

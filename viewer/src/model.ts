@@ -24,8 +24,7 @@ export interface Documentation {
  * A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at position `at` of its request.
  *
  * `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes
- * with the same `group` are the same cause in several cases; if `what` contains the number of a request, `general`
- * words the cause for all of them.
+ * with the same `group` are the same cause in several cases: of one kind and rule, with one fix.
  */
 export interface ShownCause {
   readonly what: string;
@@ -35,11 +34,13 @@ export interface ShownCause {
   readonly rule: string;
   readonly rows: readonly (readonly [string, string])[];
   readonly group: string;
-  readonly expected: boolean;
-  readonly general: string;
 }
 
-/** A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none). */
+/**
+ * A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none).
+ *
+ * `what` and the other facts are those of the first case.
+ */
 export interface CauseGroup {
   readonly id: string;
   readonly what: string;

@@ -81,7 +81,7 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
     message="the client left request {number} after {events} of its stream{how}",
     fix="Read a stream to its end. To stop the model, cancel a `background` response; closing the connection stops only "
     "other responses.",
-    source="`POST /responses/{{response_id}}/cancel`, and `GET` with `starting_after` to resume",
+    source="`POST /responses/{response_id}/cancel`, and `GET` with `starting_after` to resume",
     shows=[
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5)),
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, body={"input": "else"})),
@@ -125,7 +125,7 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
     message="request {number} resumes after event {after} of {response}, but only events up to {last} were sent: "
     "{missing} will never arrive",
     fix="Resume with `starting_after` set to the `sequence_number` of the last event that was handled.",
-    source="`GET /responses/{{response_id}}?stream=true&starting_after=N` sends the events with greater numbers",
+    source="`GET /responses/{response_id}?stream=true&starting_after=N` sends the events with greater numbers",
     shows=[
         seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 2)),
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 3)),

@@ -61,6 +61,8 @@ _PROJECT_NAMES: Mapping[str, str] = {
 }
 """The same for segments directly below a Foundry project, or below one of its agents; as in azure-ai-projects 2.10."""
 
+NOT_MOCKED = "not_mocked"
+"""The code of the error for a request to another API of the provider."""
 _HINTS: Mapping[str, str] = {
     "chat": " Call client.responses.create instead, or answer it with mock.route(…), in a script file `route:`.",
 }
@@ -95,5 +97,5 @@ def find_other_api(request: Request) -> ApiError | None:
         f"{request.method} {request.root}{request.path} is not part of this mock: {names[named]} are another API of the "
         f"provider than Responses, Conversations and Assistants.{_HINTS.get(named, _HINT)}"
     )
-    error = ApiError(404, "{text}", None, "not_mocked", "harness_error", body_template=_FORMS.get(request.dialect))
+    error = ApiError(404, "{text}", None, NOT_MOCKED, "harness_error", body_template=_FORMS.get(request.dialect))
     return error.fill({"text": message})  # a path may contain braces

@@ -65,7 +65,8 @@ def _parse_report(document: Json) -> Report:
     )
     unknown_models = document.get("unknown_models", {})  # older reports have none
     examination = document.get("examination", {})
-    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit, unknown_models, NO_FACTS, examination)
+    facts = replace(NO_FACTS, outcomes=document.get("outcomes", {}))
+    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit, unknown_models, facts, examination)
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
@@ -75,8 +76,10 @@ def merge_reports(reports: Sequence[Report]) -> Report:
     """
     reports = _number_clients(reports)
     cases: dict[str, ReportCase] = {}
+    outcomes = sum((Counter(report.outcomes) for report in reports), Counter[str]())
     for case in (case for report in reports for case in report.cases):
         timeless = orjson.dumps(replace(case, seconds=0)).decode()
+        outcomes[case.outcome] -= timeless in cases
         cases.setdefault(timeless, case)
     hit, known = merge_coverage(report.hit for report in reports), merge_coverage(report.known for report in reports)
     unknown_models = merge_unknown_models(report.unknown_models for report in reports)
@@ -84,7 +87,8 @@ def merge_reports(reports: Sequence[Report]) -> Report:
     clients = [client for examination in examinations for client in examination["clients"]]
     about = {id: case for examination in examinations for id, case in examination["cases"].items()}
     examination = {"clients": clients, "cases": about} if examinations else {}
-    return Report(list(cases.values()), known, hit, unknown_models, NO_FACTS, examination)
+    facts = replace(NO_FACTS, outcomes=+outcomes)
+    return Report(list(cases.values()), known, hit, unknown_models, facts, examination)
 
 
 def _number_clients(reports: Sequence[Report]) -> list[Report]:

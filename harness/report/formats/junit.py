@@ -16,7 +16,7 @@ _OUTCOME_ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"
 
 
 def render(report: Report) -> str:
-    """Render the report as one suite; a failed test shows its findings."""
+    """Render the report as one suite; a failed test shows its causes."""
     outcomes = [_OUTCOME_ELEMENTS.get(case.outcome, "") for case in report.cases]
     counts = {
         "tests": str(len(outcomes)),
@@ -33,7 +33,7 @@ def render(report: Report) -> str:
         Xml.SubElement(properties, "property", {"name": name, "value": value})
     for case in report.cases:
         _add_case(suite, case)
-    lines = [report.line, *unknown_model_lines(report.unknown_models)]
+    lines = [report.counts, report.line, *unknown_model_lines(report.unknown_models)]
     Xml.SubElement(suite, "system-out").text = "\n".join(lines)
     return _render_xml(suites)
 
@@ -55,11 +55,11 @@ def _add_case(suite: Xml.Element, case: ReportCase) -> None:
     }
     test = Xml.SubElement(suite, "testcase", {**names, "time": f"{case.seconds:.3f}"})
     if element_name := _OUTCOME_ELEMENTS.get(case.outcome):
-        message = next((finding.message for finding in case.unexpected), case.why)
-        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(message.partition("\n")[0])})
-        found = [f"{finding.title}: {finding.text}" for finding in case.unexpected]
-        place = f"{case.file}:{case.line}" if case.file else ""
-        outcome.text = _replace_invalid("\n".join(filter(None, [place, case.why, *found])))
+        message = case.causes[0].what if case.causes else case.why.partition("\n")[0]
+        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(" ".join(message.split()))})
+        then = [f"then: {text}" for text in case.consequences] if case.causes else [case.why]
+        text = "\n".join(filter(None, [*(f"{failure.name}\n{failure.text}" for failure in case.failures), *then]))
+        outcome.text = _replace_invalid(text)
 
 
 def _replace_invalid(text: str) -> str:

@@ -1,20 +1,18 @@
-"""A report as Markdown, for the summary of a job: totals, unexpected findings, coverage."""
+"""A report as Markdown, for the summary of a job: counts, then the causes as a terminal shows them, with their tests."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from harness.core.text import shorten
-from harness.explain.model import ReportFinding
-from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, unknown_model_lines
+from harness.report.report import Report, name_tests, unknown_model_lines
 
-MAX_FINDINGS = 50
-"""How many findings are listed, the first ones, as code hosts limit the length of a summary."""
+MAX_CAUSES = 50
+"""How many causes are shown, those of the most tests, as code hosts limit the length of a summary."""
 MAX_DIAGRAMS = 5
-"""How many flows are drawn: those of the first tests with an unexpected finding."""
+"""How many flows are drawn: those of the first test of each of the first causes."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~$])")
 
 
@@ -24,56 +22,28 @@ def render(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    wrong = [case for case in report.cases if case.unexpected]
-    yield f"### {'❌' if wrong else '✅'} {report.line}"
-    if report.unknown_models:
-        yield ""
-        yield from (f"- {escape_cell(line)}" for line in unknown_model_lines(report.unknown_models))
-    yield from _findings_table(report.unexpected)
-    for case in wrong[:MAX_DIAGRAMS]:
-        if case.diagram:
-            yield f"\n<details><summary>{_escape_html(case.id)}</summary>\n\n{_fence(case.diagram)}\n\n</details>"
-    if report.examination:
-        return
-    yield "\n| surface | touched | of | |\n|---|--:|--:|--:|"
-    for name, title in DIMENSIONS.items():
-        yield f"| {title} | {len(report.hit[name])} | {len(report.known[name])} | {report.percent_covered(name)} % |"
-
-
-def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterator[str]:
-    if not pairs:
-        return
-    yield "\n| test | what | where | fix |\n|---|---|---|---|"
-    groups = _group_alike(pairs)
-    for (case, finding), *others in groups[:MAX_FINDINGS]:
-        test = f"{case.name_location(finding)} {case.id.rpartition('::')[2]}{f' and {len(others)} more' * bool(others)}"
-        cells = (test, f"{finding.title}: {finding.message}", finding.place, finding.fix)
-        yield f"| {' | '.join(map(escape_cell, cells))} |"
-    if (hidden := len(groups) - MAX_FINDINGS) > 0:
+    groups = report.groups
+    yield f"### {'❌' if groups else '✅'} {report.counts}"
+    for line in [report.line, *unknown_model_lines(report.unknown_models)]:
+        yield f"\n{_escape(line)}"
+    for number, failures in enumerate(groups[:MAX_CAUSES], 1):
+        named = " ".join(shorten(name_tests(failures), 300).split()).replace("`", "'")
+        yield f"\n**{number}.** `{named}`"
+        yield f"\n{_fence(failures[0].text, 'text')}"
+    if (hidden := len(groups) - MAX_CAUSES) > 0:
         yield f"\n… and {hidden} more."
+    for case in [failures[0].case for failures in groups if failures[0].case.diagram][:MAX_DIAGRAMS]:
+        summary = html.escape(" ".join(shorten(case.id, 300).split()))
+        yield f"\n<details><summary>{summary}</summary>\n\n{_fence(case.diagram, 'mermaid')}\n\n</details>"
 
 
-def _group_alike(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> list[list[tuple[ReportCase, ReportFinding]]]:
-    """Group findings of the same client with the same reason; every other finding is a group of its own."""
-    groups: dict[object, list[tuple[ReportCase, ReportFinding]]] = {}
-    for case, finding in pairs:
-        key = (case.examined["client"], case.examined["group"]) if case.examined else (case.id, len(groups))
-        groups.setdefault(key, []).append((case, finding))
-    return list(groups.values())
-
-
-def _escape_html(text: str) -> str:
-    """Put a text on one line for an HTML element, in which Markdown escapes have no effect."""
-    return html.escape(" ".join(shorten(text, 300).split()))
-
-
-def _fence(diagram: str) -> str:
-    """Put a diagram into a code block, with fences that do not occur in it."""
-    longest = max(map(len, re.findall("`+", diagram)), default=0)
+def _fence(text: str, language: str) -> str:
+    """Put a text into a code block, with fences that do not occur in it."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}mermaid\n{diagram}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
-def escape_cell(text: str) -> str:
+def _escape(text: str) -> str:
     """Put a text on one line, with Markdown characters escaped."""
-    return _MARKUP.sub(r"\\\1", " ".join(shorten(text, 300).split()))
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))

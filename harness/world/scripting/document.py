@@ -98,6 +98,8 @@ def parse_sent_script(value: Json) -> ScriptDocument:
 
 def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
     """Parse a whole script; InvalidData for a mistake. `more_keys` are keys of other forms, also named in errors."""
+    if isinstance(value, dict) and "routes" in value:
+        raise InvalidData("no key 'routes', which is Python's. Did you mean 'when'?")
     own = check_members(value, "key", (*DOCUMENT_KEYS, *more_keys))
     # `repeat` alone scripts nothing, and is more likely a slip than meant.
     if not own.keys() - {"repeat"}:

@@ -219,7 +219,7 @@ class TestARecorder:
                 "Raise the limit on the size of a file (`ulimit -f`). What was recorded is in "
                 f"{journal_path(file)}, and the next recorder recovers it, without "
                 "9 exchanges for which there was no space.",
-                "manual: docs/troubleshooting.md#recordings",
+                "manual: responses-harness manual recordings",
             ],
         )
         assert file.read_bytes() == before

@@ -171,7 +171,9 @@ def test_one(mock, client, cassette):
 
     def test_a_newer_format_is_told(self, run, file):
         file.write_text(file.read_text(encoding="utf-8").replace("format: 1", "format: 9"), encoding="utf-8")
-        run(ONE).shows("*one.yaml: its format is 9, and this harness reads up to 1;*", "Record it: *", errors=1)
+        run(ONE).shows(
+            "*one.yaml: its format is 9, and this harness reads up to 1;*", "  fix     Record it: *", errors=1
+        )
 
 
 class TestRecord:
@@ -239,7 +241,8 @@ WRONG = {
 def test_a_marker_that_makes_no_sense_says_so(run):
     result = run("".join(f"@pytest.mark.{mark}\ndef test_{number}(): ...\n" for number, mark in enumerate(WRONG)))
     result.assert_outcomes(errors=len(WRONG))
-    said = [line for line in result.outlines if line.startswith("E ") and "ConfigError: " in line]
+    heads = [place for place, line in enumerate(result.outlines) if line.startswith("____")]
+    said = [result.outlines[place + 1] for place in heads]
     assert len(said) == len(WRONG)
     assert [(line, words) for line, words in zip(said, WRONG.values(), strict=True) if words not in line] == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from typing import Any
 
 import pytest
@@ -34,16 +35,13 @@ def swallow():
     with contextlib.suppress(Exception):
         answer()
 """
-REFUSED = (
-    "A connection to the live API, api.openai.com:443, was refused: "
-    "test_a_client_made_at_import_is_named_with_its_line_and_two_remedies.py::test_it uses the mock."
-)
+REFUSED = "A connection to the live API, api.openai.com:443, was refused: this test uses the mock."
 FIXES = [
-    "  fix   Create the client while the test runs, in a function or in a fixture that requests `mock`.",
-    "        Or set `harness_env = session` in pytest's configuration: clients created at import then use the mock, too.",
+    "  fix     Create the client while the test runs, in a function or in a fixture that requests `mock`. Or set *",
+    "          *in pytest's configuration: clients created at import then use the mock, too.",
 ]
 ADDRESS_FIX = (
-    "  fix   Let the client read OPENAI_BASE_URL, or pass it `mock.base_url`: now it has an address of its own."
+    "  fix     Let the client read OPENAI_BASE_URL, or pass it `mock.base_url`: now it has an address of its own."
 )
 
 
@@ -70,11 +68,11 @@ def _live(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Run) -> None:
     lines = run("import app\ndef test_it(mock): app.answer()").shows(failed=1).outlines
     place = lines.index(REFUSED)
-    assert lines[place + 1 : place + 5] == [
-        "  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)",
-        '  asked app.py:13, in answer: return client.responses.create(model="gpt-4.1", input="x").output_text',
-        *FIXES,
+    assert lines[place + 1 : place + 3] == [
+        "  made    app.py:3, at import: client = openai.OpenAI(max_retries=0)",
+        '  asked   app.py:13, in answer: return client.responses.create(model="gpt-4.1", input="x").output_text',
     ]
+    assert all(map(fnmatch, lines[place + 3 :], FIXES))
     assert "No request came" not in "\n".join(lines), "one cause, said once"
 
 
@@ -109,7 +107,7 @@ def mine():
 
 def test_it(mine, mock):
     {body}
-""").shows(f"  made  {made.replace('[', '[[]')}", "  asked app.py:13, in answer: *", *FIXES, failed=1)
+""").shows(f"  made    {made.replace('[', '[[]')}", "  asked   app.py:13, in answer: *", *FIXES, failed=1)
 
 
 @pytest.mark.parametrize("mark", ["asyncio", "anyio"])
@@ -117,7 +115,7 @@ def test_async_clients_are_refused_on_every_loop(run: Run, mark: str) -> None:
     fixtures = ", anyio_backend" if mark == "anyio" else ""
     source = f"import app\n@pytest.mark.{mark}\nasync def test_it(mock{fixtures}): await app.answer_async()"
     run(source).shows(
-        "  made  app.py:4, at import: shared = openai.AsyncOpenAI(max_retries=0)",
+        "  made    app.py:4, at import: shared = openai.AsyncOpenAI(max_retries=0)",
         *FIXES,
         failed=2 if mark == "anyio" else 1,
     )
@@ -159,7 +157,7 @@ import app
 def test_it(mock):
     app.swallow()
     assert 1 == 2
-""").shows("E *assert 1 == 2", "*responses-harness: the live API*", "A connection to the live API, *", failed=1)
+""").shows("E *assert 1 == 2", "*- responses-harness -*", "A connection to the live API, *", failed=1)
 
 
 def test_what_a_library_sends_in_the_background_is_refused_and_fails_no_test(run: Run) -> None:
@@ -182,7 +180,8 @@ def test_it(mock):
     own.models.list()
 """).shows(
         "A connection to the live API, eu.api.openai.com:443, *",
-        "  made *, in test_it: own = openai.OpenAI(*",
+        "  made *, in test_it: own =*",
+        "          openai.OpenAI(*",
         ADDRESS_FIX,
         failed=1,
     )
@@ -203,7 +202,7 @@ def test_it(mock):
 )
 def test_no_way_to_any_provider_is_open(run: Run, ask: str, fixture: str) -> None:
     run(f"import httpx, socket, urllib.request\ndef test_it({fixture}): {ask}").shows(
-        "A connection to the live API, *", "  asked test_no_way_*.py:*, in test_it: *", failed=1
+        "A connection to the live API, *", "  asked   test_no_way_*.py:*, in test_it: *", failed=1
     )
 
 
@@ -212,7 +211,7 @@ def test_a_client_for_azure_made_at_import_needs_its_dialect(run: Run) -> None:
 azure = openai.AzureOpenAI(azure_endpoint="https" + ":" + "//mine.openai.azure.com", api_key="k", api_version="1")
 
 def test_it(mock): azure.responses.create(model="gpt-4.1", input="x")
-""").shows("  made  *, at import: azure = openai.AzureOpenAI(*", '  fix *dialect="azure"*')
+""").shows("  made    *, at import: azure =*", "          openai.AzureOpenAI(*", '  fix *dialect="azure"*')
 
 
 def test_other_hosts_and_tests_without_the_harness_are_left_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +239,7 @@ many = [[number] for number in range(100_000)]
 
 def test_it(mock):
     app.answer()
-""").shows("  made  app.py:*, at import: *")
+""").shows("  made    app.py:*, at import: *")
 
 
 def test_a_client_that_could_not_be_made_is_none(run: Run) -> None:
@@ -252,7 +251,7 @@ def test_it(mock, monkeypatch):
     with pytest.raises(openai.OpenAIError) as failed:
         openai.OpenAI()
     urllib.request.urlopen("https://api.openai.com/v1/models")
-""").shows("A connection to the live API, *", "  asked test_a_client_*.py:*, in test_it: *", failed=1)
+""").shows("A connection to the live API, *", "  asked   test_a_client_*.py:*, in test_it:*", failed=1)
 
 
 @pytest.mark.parametrize("made", ["copy.copy(app.client)", "Unhashable(max_retries=0)"])
@@ -267,7 +266,7 @@ client = {made}
 
 def test_it(mock):
     app.answer(client)
-""").shows("  made  on an unknown line: the client is a copy, or a library created it", *FIXES, failed=1)
+""").shows("  made    on an unknown line: the client is a copy, or a library created it", *FIXES, failed=1)
 
 
 def test_a_module_that_a_test_imports_makes_its_client_at_import(run: Run) -> None:
@@ -276,4 +275,4 @@ def test_it(mock, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL")
     import app
     app.answer()
-""").shows("  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)", failed=1)
+""").shows("  made    app.py:3, at import: client = openai.OpenAI(max_retries=0)", failed=1)

@@ -86,7 +86,7 @@ def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: Mock
 
 def test_a_cassette_that_somebody_else_records_is_told(run, live: Mock, file):
     with lock_cassette(file):
-        run(ONE, "--record").shows("*one.yaml: another recorder is writing this cassette*pytest -n 0*", errors=1)
+        run(ONE, "--record").shows("*one.yaml: another recorder is writing this cassette*", "*`pytest -n 0`*", errors=1)
 
 
 @pytest.mark.slow

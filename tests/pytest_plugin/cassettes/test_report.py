@@ -71,7 +71,7 @@ def test_mocked(mock, client):
     mock.script(message("hi"))
     ask(client)
 """
-LINE = "contract: 9 exchanges, 1 refusal expected, 1 unexpected, 2 losses, 1 unanswered, * % of rules"
+LINE = "contract: 9 exchanges, 1 refusal expected, 1 unexpected, 2 losses, 1 unanswered"
 
 
 @pytest.fixture(autouse=True)

@@ -334,7 +334,7 @@ class TestWhatWasSaid:
             "The client does not show the answer of the model: annotations lost: 1 of 1 url_cit"
         )
         _, _, *rest = told["verdict"].splitlines()
-        assert [line.split()[0] for line in rest] == ["fix", "allow", "source", "manual", "and", "The"]
+        assert [line.split()[0] for line in rest] == ["fix", "allow", "manual", "and", "The"]
         assert "?losses=allow" in rest[1]
         assert "The client does not show the answer of the model: text truncated" in rest[-1]
         assert told["report"].startswith(told["verdict"])
@@ -686,7 +686,7 @@ class TestRefusals:
             'No request was refused by "tools", which was expected.\n'
             "  came    request 1 was refused (400) by number_above_maximum: "
             "Invalid 'temperature': decimal above maximum value.\n          Expected a value <= 2, but got 3 instead\n"
-            "  manual  docs/troubleshooting.md#an-expected-refusal-did-not-come"
+            "  manual  responses-harness manual an-expected-refusal-did-not-come"
         )
 
     def test_refusals_that_are_allowed_need_not_come(self, client: KeyClient) -> None:

@@ -15,7 +15,7 @@ export function CaseScreen({ run, opened, address }: { run: Run; opened: OpenedC
   const given = address.query.get("view") ?? "turns";
   const view: View = given in VIEWS ? (given as View) : "turns";
   const numbers = opened.exchanges.map((exchange) => exchange.number);
-  const failed = opened.row.causes.find((cause) => !cause.expected && cause.exchange > 0)?.exchange;
+  const failed = opened.row.causes.find((cause) => cause.exchange > 0)?.exchange;
   const selected = Number(address.query.get("select")) || failed || numbers[0];
   const [moved, setMoved] = useState<number>();
   const move = (step: number) => {

@@ -100,10 +100,10 @@ function Printed({ opened }: { opened: OpenedCase }) {
   );
 }
 
-const hasCauses = ({ row }: OpenedCase) => row.consequences.length > 0 || row.causes.some((cause) => !cause.expected);
+const hasCauses = ({ row }: OpenedCase) => row.consequences.length > 0 || row.causes.length > 0;
 
 export function Causes({ run, opened }: { run: Run; opened: OpenedCase }) {
-  const wrong = opened.row.causes.filter((cause) => !cause.expected);
+  const wrong = opened.row.causes;
   if (!hasCauses(opened)) return null;
   return (
     <section class="causes" aria-label="Why it failed">

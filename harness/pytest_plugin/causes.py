@@ -1,0 +1,96 @@
+"""Why a test failed, as the parts of the plugin find out: its causes, for the terminal and the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from harness.core.errors import HarnessError
+from harness.pytest_plugin.client_origin import Line, is_of_project
+
+if TYPE_CHECKING:
+    from harness.explain.model import Cause
+
+HARNESS_FIXTURES = frozenset(
+    {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
+)
+_CAUSES_STASH_KEY = pytest.StashKey["Sequence[Cause]"]()
+_MAX_CHAIN = 20
+
+
+def uses_harness(item: pytest.Item) -> bool:
+    """Return whether a test uses a fixture of the harness or has a cassette."""
+    names = getattr(item, "fixturenames", ())
+    return not HARNESS_FIXTURES.isdisjoint(names) or item.get_closest_marker("cassette") is not None
+
+
+def causes_of(item: pytest.Item) -> Sequence[Cause]:
+    """Return why a test failed; empty if it has not, or if nobody has found out."""
+    return item.stash.get(_CAUSES_STASH_KEY, ())
+
+
+def note_causes(item: pytest.Item, causes: Sequence[Cause]) -> None:
+    """Keep the causes of a failure, unless those of an earlier phase are there."""
+    item.stash[_CAUSES_STASH_KEY] = causes_of(item) or causes
+
+
+def forget_causes(item: pytest.Item) -> None:
+    """Forget why an earlier run of a test failed."""
+    item.stash[_CAUSES_STASH_KEY] = ()
+
+
+def fail_for(item: pytest.Item, *causes: Cause, details: str = "") -> NoReturn:
+    """Fail a test with its causes instead of a traceback."""
+    note_causes(item, causes)
+    raise pytest.fail.Exception(render_failure(causes, details), pytrace=False) from None
+
+
+def render_failure(causes: Sequence[Cause], details: str = "") -> str:
+    """Render the causes of a failed test, and details of them."""
+    from harness.core.text import escape_controls
+    from harness.core.vocabulary import PYTHON
+    from harness.explain.render import render_causes
+
+    return escape_controls("\n\n".join(filter(None, [render_causes(causes, PYTHON), details])))
+
+
+def cause_of_error(item: pytest.Item, error: BaseException) -> Cause:
+    """Build the cause of a test that only its own error explains, at the last line of the project that led to it."""
+    from harness.explain.model import Cause, raised_cause
+
+    places = project_lines(error)
+    where = places[-1].show(str(item.config.rootpath)) if places else f"{item.location[0]}:{_line_of(item)}"
+    if not isinstance(error, HarnessError):
+        return raised_cause(pytest.ExceptionInfo.from_exception(error).exconly(), where)
+    problem = error.problem
+    shown = "\n".join([where, *(line.strip() for line in problem.shown)])
+    return Cause(problem.what, section=error.section, where=shown, fix=problem.fix)
+
+
+def _line_of(item: pytest.Item) -> int:
+    return (item.location[1] or 0) + 1
+
+
+def project_lines(error: BaseException) -> list[Line]:
+    """List the lines of the project in the traceback of an error, outermost first."""
+    lines, entry = [], error.__traceback__
+    while entry:
+        code = entry.tb_frame.f_code
+        if is_of_project(code.co_filename):
+            lines.append(Line(code.co_filename, entry.tb_lineno, f"in {code.co_name}"))
+        entry = entry.tb_next
+    return lines
+
+
+def error_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, its causes, and the members of exception groups."""
+    following: list[BaseException | None] = [error]
+    for _ in range(_MAX_CHAIN):
+        if not following:
+            return
+        if (failed := following.pop(0)) is not None:
+            yield failed
+            following += failed.exceptions if isinstance(failed, BaseExceptionGroup) else ()
+            following.append(failed.__cause__ or failed.__context__)
