@@ -54,6 +54,7 @@ TESTED_WITH = {
     "pytest_plugin/test_client_mistakes.py": {"pytest_plugin/read_streams"},
     "pytest_plugin/test_late.py": {"explain/stray"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
+    "pytest_plugin/test_verdict.py": {"pytest_plugin/causes"},
     "pytest_plugin/test_tls.py": {"drive/clients"},
     "report/test_report.py": {"report/fill_case"},
     "server/control_plane/test_acts.py": {"server/held_requests"},

@@ -78,6 +78,8 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.NOTHING_JUDGED, "rules", lambda *_: ["rules", "nosuch"]),
     (ExitCode.NOTHING_JUDGED, "losses", lambda *_: ["losses", "nosuch"]),
     (ExitCode.NOTHING_JUDGED, "models", lambda *_: ["models", "nosuch"]),
+    (ExitCode.OK, "manual", lambda *_: ["manual"]),
+    (ExitCode.NOTHING_JUDGED, "manual", lambda *_: ["manual", "nosuch"]),
     (ExitCode.NOTHING_JUDGED, "verify", lambda folder, _: ["verify", str(folder)]),
     (ExitCode.NOTHING_JUDGED, "report", lambda folder, _: ["report", str(folder / "none.json")]),
     (ExitCode.NOTHING_JUDGED, "drift", lambda folder, _: ["drift", str(folder)]),

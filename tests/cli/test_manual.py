@@ -1,0 +1,24 @@
+"""`responses-harness manual`: the sections that messages name."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from harness.core.errors import Section
+from tests.support.command_line import run_cli
+
+
+def test_the_sections_are_listed() -> None:
+    assert run_cli("manual").stdout.split() == [*get_args(Section)]
+
+
+def test_a_section_is_shown_with_causes_and_ways_out() -> None:
+    told = run_cli("manual", "turns-are-left").stdout
+    assert told.startswith(
+        "Turns are left\n\n`No request asked for … of … exchanges in …`\n  cause    The client stopped"
+    )
+
+
+def test_a_section_that_is_not_there_is_suggested() -> None:
+    result = run_cli("manual", "turn-are-left")
+    assert (result.exit_code, "Did you mean 'turns-are-left'?" in result.stderr) == (2, True)
