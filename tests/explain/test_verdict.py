@@ -101,7 +101,8 @@ def test_without_a_request_the_report_says_how_clients_find_the_mock(mock, world
     assert section(world).splitlines() == [
         "No request came with this test's key sk-test.",
         '  unused  script: message "hi"',
-        "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client created at",
+        "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client created "
+        "at",
         "          import reads them too early), or be passed mock.base_url and mock.api_key.",
         "  manual  responses-harness manual no-request-came",
     ]
