@@ -313,9 +313,18 @@ def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
 
 
 def _show_delivery(made: WebhookDelivery, pool: Pool) -> ShownDelivery:
-    texts = map(pool.label, (made.event, made.response, made.url))
-    outcome = (made.status, pool.label(made.error), round(made.seconds, 3), made.signature)
-    return ShownDelivery(*texts, made.attempt, made.exchanges[0], *outcome)
+    label = pool.label
+    return ShownDelivery(
+        label(made.event),
+        label(made.response),
+        label(made.url),
+        made.attempt,
+        made.exchanges[0],
+        made.status,
+        label(made.error),
+        round(made.seconds, 3),
+        made.signature,
+    )
 
 
 def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:

@@ -234,7 +234,7 @@ class TestAClaimWithoutAnAssertion:
             "A claim that is not asserted is false: 1 call of get_weather, not 2; the path: planner → *",
             "  where   test_fails_the_test_when_it_does_not_hold.py:*",
             "  fix     Write `assert` before it, so that the test fails in that line, and check the path.",
-            "  manual  docs/troubleshooting.md#a-claim-does-not-hold",
+            "  manual  responses-harness manual a-claim-does-not-hold",
             failed=1,
         )
 

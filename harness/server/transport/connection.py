@@ -107,7 +107,7 @@ class HttpConnection(asyncio.Protocol):
         """Register the connection and wait for the first request."""
         self.transport = cast("asyncio.Transport", transport)
         self.flow = FlowControl(self.transport)
-        self._server_state.connections.add(self)
+        self._server_state.connections.add(cast("Any", self))  # uvicorn names its own protocols alone
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Clean up after a connection; an error means that the client has reset it."""
@@ -310,7 +310,8 @@ class HttpConnection(asyncio.Protocol):
     def _become_websocket(self, head: RequestHead, scope: Scope) -> None:
         """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
         self._server_state.connections.discard(self)
-        protocol = self._config.ws_protocol_class(
+        make_protocol = cast("Callable[..., Any]", self._config.ws_protocol_class)
+        protocol = make_protocol(
             config=self._config,
             server_state=self._server_state,
             scope={
