@@ -208,7 +208,7 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
         after(replace(_ASKED, headers=KEY_HEADERS), replace(_CONTINUED, headers=KEY_HEADERS)),
     ],
     since=ISOLATED_SINCE,
-    fix="Send the `x-ms-user-identity` of the user who began, or begin anew.",
+    fix="Send the `x-ms-user-identity` of the user who started, or start over.",
 )
 def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     """An object created on behalf of a user does not exist for another user, or without one."""
@@ -235,7 +235,7 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     rejects={"Session is not accessible.": after(CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS))},
     accepts=[after(CREATE_VERSION, _OPENED, _READ)],
     since=ISOLATED_SINCE,
-    fix="Ask on behalf of a user where the session was opened so, and otherwise not.",
+    fix="Send the identity of a user if the session was opened with one, and only then.",
 )
 def session_not_accessible(request: Request, world: WorldView) -> Iterator[Json]:
     """A session opened on behalf of a user only exists for requests on behalf of a user, and vice versa."""

@@ -323,7 +323,7 @@ def application_without_deployment(request: Request, world: WorldView) -> Iterat
             account=ACCOUNT_WITH_HELPER,
         ),
     ],
-    fix="Name an agent that was made, in a version it has.",
+    fix="Name an existing agent, in a version that it has.",
 )
 def agent_unknown(world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
     """If requests have created agents, an agent named in a request must be among them.

@@ -56,7 +56,7 @@ EXISTING_AGENT = (
     source=recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
     rejects={"Agent other doesn't exist": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1")},
     accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
-    fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
+    fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
     """An agent that is read must exist."""
@@ -97,7 +97,7 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
     ],
     rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
     accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
-    fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
+    fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """An agent that is read, changed or deleted must exist, in the requested version."""
@@ -121,7 +121,7 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
             CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/code:download?api-version=v1")
         )
     },
-    fix="Only an agent that was made of a zip has code to read.",
+    fix="Only an agent created from a zip has code to read.",
 )
 def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
     """Code can only be read from a version that was created from code."""
@@ -352,7 +352,7 @@ def _with_headers(**headers: str) -> Case:
     rejects=[_with_headers(Authorization="Bearer t")],
     accepts=[_with_headers(X_Client_ID="c", X_Tokens="2"), _with_headers()],
     since="2026-01-20",
-    fix="Make a connection of the project that holds the secret, and name it in `project_connection_id`.",
+    fix="Create a connection in the project that holds the secret, and name it in `project_connection_id`.",
 )
 def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
     """A header for an MCP server in an agent's definition must not contain a secret, judging by its name."""

@@ -253,7 +253,7 @@ def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
         ),
     },
     accepts=[after(MAKE_INDEX, project_case("GET /indexes/mine/versions/1"))],
-    fix="Make it first, by a `PATCH` of the version, or `mock.dataset(…)`, `mock.index(…)`.",
+    fix="Create it first, by a `PATCH` of the version, or `mock.dataset(…)`, `mock.index(…)`.",
 )
 def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A version of a dataset or an index must exist to be read; recorded: deleting an unknown version is no error."""

@@ -155,7 +155,7 @@ def make_deployment(world: World, name: str, members: Json) -> str:
         assumed("the code and the form, which are those of a deployment"),
     ],
     rejects={"Connection other can't be found in this workspace": project_case("GET /connections/other")},
-    fix="Make it first: `mock.connection(…)`.",
+    fix="Create it first: `mock.connection(…)`.",
 )
 def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """Connections must exist."""
@@ -169,7 +169,7 @@ def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "Deployment not found", code="NotFound", body_template=GATEWAY_ERROR_FORM),
     source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DeploymentsAsyncClientTest", "2026-03-21"),
     rejects=[project_case("GET /deployments/other")],
-    fix="Make it first: `mock.deployment(…)`.",
+    fix="Create it first: `mock.deployment(…)`.",
 )
 def project_deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A deployment that is read must exist."""

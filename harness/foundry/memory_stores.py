@@ -401,7 +401,7 @@ def make_memory_store(world: World, name: str, members: Json) -> str:
         "MemoryStore 'other' not found": project_case("DELETE /memory_stores/other"),
     },
     accepts=[after(MAKE_STORE, project_case("GET /memory_stores/mine"))],
-    fix="Make it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
+    fix="Create it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
 )
 def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """Memory stores must exist."""

@@ -285,7 +285,7 @@ HOSTED_ITEMS = (
         ),
     ],
     since="2026-04-17",
-    fix="Hand on the messages of another agent, and leave out the items of its tools.",
+    fix="Pass on the messages of another agent, and leave out the items of its tools.",
 )
 def foreign_tool_item(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
     """Items of one agent's tools cannot be input for another agent."""

@@ -135,7 +135,7 @@ def _check_members(body: Any, members: Mapping[str, type], path: str) -> Iterato
     accepts=[
         after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, Case(None, on=f"{READ_SESSION_FILE}/notes/./a.txt"))
     ],
-    fix="Take the id from the answer to the request that made it; upload the file of a session first.",
+    fix="Take the id from the answer to the request that created it; upload the file of a session first.",
 )
 def project_object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """Memories and their updates, jobs that generate data, and files of sessions must exist in the project."""

@@ -271,7 +271,7 @@ def make_skill(world: World, name: str, members: Json) -> str:
         "Skill 'mine' version '2' not found.": after(MAKE_SKILL, project_case("GET /skills/mine/versions/2")),
     },
     accepts=[after(MAKE_SKILL, project_case("GET /skills/mine"))],
-    fix="Make it first: `POST /skills/{name}/versions`, or `mock.skill(…)`.",
+    fix="Create it first: `POST /skills/{name}/versions`, or `mock.skill(…)`.",
 )
 def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A skill must exist, in the version that is requested or made the default."""
@@ -290,7 +290,7 @@ def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     since=VERSIONED_SKILLS_SINCE,
     rejects=[project_case("POST /skills", {"name": "mine", "description": "Helps.", "instructions": "Help."})],
     accepts=[MAKE_SKILL],
-    fix="Make a version: `POST /skills/{name}/versions`; `as_of` a day before 2026-05-28 has the path.",
+    fix="Create a version: `POST /skills/{name}/versions`; `as_of` a day before 2026-05-28 has the path.",
 )
 def skill_without_version(request: Request) -> Iterator[Json]:
     """Since skills have versions, a skill is created by creating its first version."""

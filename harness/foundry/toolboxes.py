@@ -334,7 +334,7 @@ def _text_result(text: str, error: Any = None) -> Json:
         "Toolbox 'mine' version '2' not found": after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine/versions/2")),
     },
     accepts=[after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine"))],
-    fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
+    fix="Create it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
 )
 def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A toolbox must exist, in the version that is requested or made the default."""

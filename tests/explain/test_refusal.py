@@ -185,7 +185,8 @@ def test_a_file_in_an_assistant_message_is_traced_to_what_was_said(world, ask):
 def test_a_loss_elsewhere_explains_nothing(world, ask):
     world.script(message("See the report.", annotations=CITED))
     [said] = ask("Report?")["output"]
-    ask([USER, {**said, "content": [{**said["content"][0], "annotations": []}]}, {**USER, "bogus": 1}])
+    asked = {**USER, "content": "Report?"}
+    ask([asked, {**said, "content": [{**said["content"][0], "annotations": []}]}, {**USER, "bogus": 1}])
     assert [lost.loss for lost in world.losses] == ["citation-dropped"]
     assert why(world).startswith("input[2].bogus: 1 in a user message; ")
 

@@ -251,7 +251,7 @@ class TestErrorsOfAProject:
 
     @pytest.mark.parametrize(
         ("members", "at"),
-        [({}, []), ({"hint": "Make it first."}, ["error.hint"]), ({"details": "none"}, ["error.details"])],
+        [({}, []), ({"hint": "Create it first."}, ["error.hint"]), ({"details": "none"}, ["error.details"])],
         ids=["none but the id of the request", "another member", "another kind of value"],
     )
     def test_differ_by(self, tmp_path: Path, members: dict[str, Any], at: list[str]) -> None:

@@ -82,7 +82,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
             {}, headers={"authorization": "Bearer bad apiKey"}
         ),
     },
-    fix="Use a key the server knows; the mock takes any key that starts with `sk-` unless it was started with `--keys`.",
+    fix="Use a key the server knows; the mock accepts any key that starts with `sk-` unless it was started with `--keys`.",
 )
 def auth_invalid_key(request: Request) -> Iterator[Json]:
     """The key must be known; the message shows it masked.

@@ -158,7 +158,7 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
         Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
         Case({"model": "mine", "input": "hi"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"]))),
     ],
-    fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
+    fix="`model` is the name of a deployment; `mock.organization(models={…})` sets which exist.",
 )
 def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a deployment; unless the account lists them, any name does except an empty one.

@@ -91,7 +91,7 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
     source=[STEER_ERROR_CODES, assumed("the words: those of `response.inject.failed`, which has the same code")],
     rejects={"Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, event_case({"model": "gpt-6-astra", "stream_id": "other"}), _steer_case())],
-    fix="Continue a response that is done with `response.create`.",
+    fix="Continue a completed response with `response.create`.",
 )
 def steer_response_already_completed(request: Request, world: ConnectionView) -> Iterator[Json]:
     """The target accepts no more steering once its lane has continued.

@@ -61,7 +61,7 @@ def outside_the_api(request: Request) -> Iterator[Json]:
     error=ApiError(405, "Invalid method for URL ({method} {path})"),
     source=reported("public code that handles it, three of different origin", "2026-06-21"),
     rejects={"Invalid method for URL (PUT /v1/responses)": Case({}, on="PUT /responses")},
-    fix="Use a method the endpoint has.",
+    fix="Use a method that the endpoint supports.",
 )
 def wrong_method(request: Request) -> Iterator[Json]:
     """The endpoint must support the method."""
@@ -146,7 +146,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
         recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
     ],
     rejects=[Case(raw=b'{"model": ')],
-    fix="Serialise the body with a JSON library; NaN and Infinity are no JSON.",
+    fix="Serialize the body with a JSON library; NaN and Infinity are not JSON.",
 )
 def body_syntax(request: Request) -> Iterator[Json]:
     """The body must be JSON."""

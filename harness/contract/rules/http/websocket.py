@@ -213,7 +213,7 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
     ],
     rejects=[event_case({"background": True})],
     accepts=[event_case({"background": False}), event_case({"background": None}), event_case({"stream": True})],
-    fix="Send it over HTTP; leave `stream` out too, an answer over WebSocket is always told as events.",
+    fix="Send it over HTTP; leave `stream` out too, answers over WebSocket are always streamed.",
 )
 def background_over_socket(request: Request) -> Iterator[Json]:
     """A response over WebSocket cannot run in the background."""

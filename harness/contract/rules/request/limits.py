@@ -39,7 +39,7 @@ _VERIFY_HINT = (
         Case({"model": "gpt-5.6-terra"}, account=Organization(verified=False)),
         Case({"model": "gpt-4.1", "stream": True}, account=Organization(verified=False)),
     ],
-    fix="Scripted: `mock.organization(verified=True)` ends it. Go on without, or have the organization verified.",
+    fix="Scripted: `mock.organization(verified=True)` ends it. Continue without it, or verify the organization.",
 )
 def organization_unverified(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """An unverified organization gets neither streams nor summaries from reasoning models."""

@@ -237,7 +237,7 @@ shape(
         "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
         "'^[a-zA-Z0-9_-]+$'.": {"tools": [{"type": "function", "name": "cart.add", "parameters": {"type": "object"}}]}
     },
-    fix="Use letters, digits and what else the pattern allows.",
+    fix="Use only characters that the pattern allows.",
 )
 
 shape(

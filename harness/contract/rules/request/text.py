@@ -108,7 +108,7 @@ def response_schema(request: Request) -> Iterator[Json]:
             {"previous_response_id": "{0.id}", "text": {"format": {"type": "json_object"}}},
         ),
     ],
-    fix="Say `JSON` in a message; instructions do not count.",
+    fix="Write `JSON` in a message; instructions do not count.",
 )
 def json_word(request: Request, transcript: Transcript) -> Iterator[Json]:
     """JSON mode requires the word "JSON" in some input message; `instructions` do not count."""

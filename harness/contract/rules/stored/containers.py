@@ -71,7 +71,7 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME - 60)),
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}", skip=LIFETIME)),
     ],
-    fix="Fetch files while the container lives: every use of it begins its 20 minutes anew.",
+    fix="Fetch files while the container lives: each use restarts its 20 minutes.",
 )
 def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
     """The files of an expired container are gone; the container itself can still be read."""
@@ -115,7 +115,7 @@ def container_file_incomplete(request: Request) -> Iterator[Json]:
         ),
     },
     accepts=[after(CREATE_CONTAINER, _code_body("{0.id}")), _code_body("cntr_elsewhere"), _code_body({"type": "auto"})],
-    fix='Make it first: `POST /containers`; `{"type": "auto"}` needs none.',
+    fix='Create it first: `POST /containers`; `{"type": "auto"}` needs none.',
 )
 def tool_container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The container of `code_interpreter` must exist for this key, once the key has created any itself."""

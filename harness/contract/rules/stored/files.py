@@ -63,7 +63,7 @@ def file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         ),
     },
     accepts=[after(upload("purpose=batch", name="a.jsonl"), Case(on="GET /files/{0.id}/content"))],
-    fix="Keep a copy: what was uploaded to be read by a model cannot be had back.",
+    fix="Keep a copy: a file uploaded for a model cannot be downloaded.",
 )
 def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
     """A file uploaded for a model cannot be downloaded."""
@@ -101,7 +101,7 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
         Case(_file_body("file-old"), account=ACCOUNT_WITH_OLD_FILES),
         Case(_image_body("assistant-1"), account=Organization(files=frozenset(["assistant-1"]))),
     ],
-    fix="Upload it first: `POST /files`, or `mock.file(…)` in a test; `mock.organization(files=…)` names what is there.",
+    fix="Upload it first: `POST /files`, or `mock.file(…)` in a test; `mock.organization(files=…)` sets which exist.",
 )
 def input_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A file named in the input must have been uploaded with the same key, and not be deleted or expired.
@@ -173,7 +173,7 @@ def _file_parts(request: Request) -> Iterator[Json]:
     accepts=[
         {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]}]}
     ],
-    fix="Sound and video are not taken as files.",
+    fix="Audio and video are not accepted as files.",
 )
 def file_url_not_readable(request: Request) -> Iterator[Json]:
     """A file's URL must not lead to audio or video, judging by the extension: the mock fetches nothing."""

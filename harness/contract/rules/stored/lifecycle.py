@@ -40,7 +40,7 @@ def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     rejects={"Cannot cancel a completed response.": after(BACKGROUND, _READ, _READ, _CANCEL)},
     accepts=[after(BACKGROUND, _READ, _CANCEL), after(BACKGROUND, _CANCEL, _CANCEL)],
-    fix="Look at the status first; cancelling what is cancelled already does no harm.",
+    fix="Check the status first; cancelling twice is harmless.",
 )
 def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
     """A response that has ended by itself cannot be cancelled; cancelling a cancelled one has no effect."""
@@ -98,7 +98,7 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
     ],
     rejects=[after(BACKGROUND, Case(on="GET /responses/{0.id}?stream=true"))],
     accepts=[after({**BACKGROUND, "stream": True}, Case(on="GET /responses/{0.id}?stream=true&starting_after=2"))],
-    fix="Make the response with `stream: true` as well.",
+    fix="Create the response with `stream: true` as well.",
 )
 def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
     """A background response can be streamed again only if it was created as a stream."""

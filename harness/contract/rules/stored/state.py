@@ -239,7 +239,7 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         "The model 'gpt-4.1-mni' does not exist": Case(on="GET /models/gpt-4.1-mni"),
     },
     accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
-    fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
+    fix="Use a name of `GET /models`, or set which exist: `mock.organization(models={…})`.",
 )
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, without a full stop."""

@@ -81,7 +81,7 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
         "'purpose' is a required property": upload(),
     },
     accepts=[ANY_UPLOAD],
-    fix="Send both `file`, as a file with a name, and `purpose`; a bare text is no file.",
+    fix="Send both `file`, as a file with a name, and `purpose`; a field without a name is not a file.",
 )
 def upload_incomplete(request: Request) -> Iterator[Json]:
     """A form needs a file and a purpose; a field without a file name is not a file."""
@@ -154,7 +154,7 @@ def upload_purpose(request: Request) -> Iterator[Json]:
             "purpose=user_data", "expires_after[anchor]=now", "expires_after[seconds]=3600"
         ),
     },
-    fix="Let it expire from an hour to thirty days after `created_at`.",
+    fix="Let it expire one hour to thirty days after `created_at`.",
 )
 def upload_expiry(request: Request) -> Iterator[Json]:
     """Files expire between one hour and thirty days after their creation."""

@@ -37,7 +37,7 @@ _SEARCHED_STORES = (
     Case(_file_search_body("vs_old"), account=ACCOUNT_WITH_OLD_FILES),
 )
 _MAKE_STORE = (
-    "Make it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what is "
+    "Create it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what is "
     "there."
 )
 
@@ -103,7 +103,7 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
         after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}")),
         Case(on="GET /vector_stores/vs_old/files", account=ACCOUNT_WITH_OLD_FILES),
     ],
-    fix="Use the id the API gave; `mock.organization(files=…)` names what is there.",
+    fix="Use the id the API gave; `mock.organization(files=…)` sets which exist.",
 )
 def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a vector store of this key."""
@@ -128,7 +128,7 @@ def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
         ),
     },
     accepts=[after(UPLOAD_FILE, CREATE_FILLED_STORE, Case(on="GET /vector_stores/{1.id}/files/{0.id}/content"))],
-    fix="Take it in first; being uploaded is not enough.",
+    fix="Attach it first; uploading it is not enough.",
 )
 def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The file must have been added to the vector store."""

@@ -100,7 +100,7 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
             "input": [_UPDATE, {"role": "user", "content": "hi"}, _UPDATE, {"role": "user", "content": "again"}],
         }
     ],
-    fix="Make one item of them.",
+    fix="Merge them into one item.",
 )
 def configuration_updates_adjacent(request: Request) -> Iterator[Json]:
     """A `configuration_update` must not follow another one."""

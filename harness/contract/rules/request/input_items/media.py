@@ -178,7 +178,7 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
         "types.": file_body("data:audio/mpeg;base64,SUQzBAAAAAAAI1RTU0U=")
     },
     accepts=[file_body("data:application/pdf;base64,JVBERi0xLjQ="), file_body("data:text/plain;base64,SGVsbG8=")],
-    fix="Send documents as `input_file`; sound and video are not taken there.",
+    fix="Send documents as `input_file`; audio and video are not accepted there.",
 )
 def file_mime_type(request: Request) -> Iterator[Json]:
     """A file given as a data URL must not be audio or video; which other types are refused is unknown."""

@@ -30,7 +30,7 @@ shape(
         "instead.": {"reasoning": {"effort": 5}}
     },
     accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],
-    fix="Use one of the words.",
+    fix="Use one of the listed values.",
 )
 
 _REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)

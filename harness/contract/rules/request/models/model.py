@@ -34,7 +34,7 @@ from harness.core.exchange import Json, Request
         Case({"model": "gpt-5-codex"}, account=Organization(models=frozenset(["gpt-5-codex"]))),
         {"model": "o4-mini"},
     ],
-    fix=f"Use a model that is there: `{COMMAND} models` lists them. A test of its time says so: `as_of`.",
+    fix=f"Use a model that exists: `{COMMAND} models` lists them. A test of an earlier time sets `as_of`.",
 )
 def model_gone(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """A model that was shut down is not found, which is reported before any other fault of it.
@@ -145,7 +145,7 @@ _ASKS_A_MODEL = (
         Case({"model": "gpt-4.1"}, account=Organization(models=frozenset(["gpt-4.1"]))),
         Case({"model": "claude-local"}, account=Organization(models=frozenset(["claude-local"]))),
     ],
-    fix=f"Use a model of this key; `mock.organization(models={{…}})` or `{COMMAND} serve --models` say which there are.",
+    fix=f"Use a model of this key; `mock.organization(models={{…}})` or `{COMMAND} serve --models` set which exist.",
 )
 def model_not_found(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """`model` must name a model that this key may use; the status is 400, not 404.

@@ -46,7 +46,7 @@ def tool_types(request: Request) -> list[str]:
             as_of=_THEN,
         )
     ],
-    fix="Declare none but these tools.",
+    fix="Declare only these tools.",
 )
 def research_tools_only(request: Request, family: Model | None) -> Iterator[Json]:
     """Deep research models accept search tools, and none of the client's tools."""

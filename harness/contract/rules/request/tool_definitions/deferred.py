@@ -119,7 +119,7 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
         }
     },
     accepts=[{"model": SOL, "tools": [CLIENT_TOOL_SEARCH]}, {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]}],
-    fix="Say what the search finds.",
+    fix="Describe what the search finds.",
 )
 def search_undescribed(request: Request) -> Iterator[Json]:
     """A tool search by the client needs a `description`."""

@@ -183,7 +183,7 @@ _IMAGEGEN: Json = {
         {"model": "gpt-5.5", "tools": [_IMAGEGEN]},
         {"model": "gpt-5.5", "tools": [{**_IMAGEGEN, "name": "pictures"}, {"type": "image_generation"}]},
     ],
-    fix="Declare one of them, or name the namespace otherwise.",
+    fix="Declare one of them, or name the namespace differently.",
 )
 def function_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
     """The hosted image generation is `image_gen.imagegen` to the model: no function next to it may have this name."""
@@ -223,7 +223,7 @@ _WEB_NAMESPACE: Json = {
         {"model": "gpt-5.5", "tools": [_WEB_NAMESPACE]},
         {"model": "gpt-5.6-sol", "tools": [_WEB_NAMESPACE, {"type": "web_search"}]},
     ],
-    fix="Name the namespace otherwise.",
+    fix="Name the namespace differently.",
 )
 def namespace_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
     """A namespace in the request cannot have the name of a hosted tool's namespace."""
@@ -269,7 +269,7 @@ def _draw_on_azure(**headers: str) -> Case:
     ],
     rejects=[_draw_on_azure()],
     accepts=[_draw_on_azure(**{IMAGE_DEPLOYMENT: "gpt-image-2"})],
-    fix=f"Name a deployment that draws, in the header `{IMAGE_DEPLOYMENT}`.",
+    fix=f"Name a deployment that generates images, in the header `{IMAGE_DEPLOYMENT}`.",
 )
 def image_deployment_missing(request: Request) -> Iterator[Json]:
     """Azure needs the name of the deployment that draws images, even if the model draws none."""

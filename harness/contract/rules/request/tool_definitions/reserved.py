@@ -48,7 +48,7 @@ _RESERVED_BY_ALL = "2026-07-21"
         {"tools": [{**_PYTHON, "name": "run_python"}]},
         {"tools": [{"type": "custom", "name": "python"}]},
     ],
-    fix="Name the function otherwise, such as `run_python`.",
+    fix="Give the function another name, such as `run_python`.",
 )
 def function_name_reserved(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """The models have a function `python` of their own, so no function of a client may have this name."""
@@ -109,7 +109,7 @@ _NAMESPACE = ("namespace", "collaboration")
         {"model": "gpt-5.6-sol", "tools": [{**_agents("spawn_agent"), "name": "agent_collaboration"}]},
         {"model": "gpt-5.5", "tools": [_agents("spawn_agent")]},
     ],
-    fix="Name the namespace otherwise, such as `agent_collaboration`.",
+    fix="Name the namespace differently, such as `agent_collaboration`.",
 )
 def function_schema_reserved(request: Request, family: Model | None) -> Iterator[Json]:
     """The functions by which a model communicates with its agents have a fixed schema, with an encrypted `message`."""
@@ -145,7 +145,7 @@ def _is_encrypted(function: Json) -> bool:
         _on_azure("gpt-5.5", _agents("spawn_agent")),
         _on_azure("gpt-5.6-sol", {**_agents("spawn_agent"), "name": "agent_collaboration"}),
     ],
-    fix="Name the namespace otherwise, such as `agent_collaboration`.",
+    fix="Name the namespace differently, such as `agent_collaboration`.",
 )
 def namespace_reserved(request: Request, family: Model | None) -> Iterator[Json]:
     """Azure refuses the namespace by which a model communicates with its agents, whatever it contains."""

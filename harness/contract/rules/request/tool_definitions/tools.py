@@ -49,7 +49,7 @@ _TUNNEL = f"tunnel_{'0' * 32}"
         {"tools": [{"type": "mcp", "server_label": "a", "connector_id": "connector_gmail"}]},
         {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]},
     ],
-    fix="Say where the server is: `server_url`, or `connector_id` for a connector of OpenAI.",
+    fix="Name the server: `server_url`, or `connector_id` for a connector of OpenAI.",
 )
 def mcp_without_server(request: Request) -> Iterator[Json]:
     """An MCP tool must name its server by a URL, a connector or a tunnel."""
@@ -77,7 +77,7 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
         "Mutually exclusive parameters: 'tools[0]'. Ensure you are only providing one of: 'server_url' or "
         "'tunnel_id'.": {"tools": [{**_mcp_tool("a"), "tunnel_id": _TUNNEL}]},
     },
-    fix="Say in one way where the server is.",
+    fix="Name the server in one way only.",
 )
 def mcp_with_two_servers(request: Request) -> Iterator[Json]:
     """An MCP tool must name its server in only one way."""
@@ -192,7 +192,7 @@ _IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+
     accepts=[
         Case({"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))
     ],
-    fix="Scripted: `mock.organization(unreachable=…)`. With the real API see that the server answers it.",
+    fix="Scripted: `mock.organization(unreachable=…)`. With the real API, make sure that the server answers it.",
 )
 def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
     """The API lists an MCP server's tools before the model runs; a failure has the status 424."""
@@ -223,7 +223,7 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[
         Case({"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/x"])))
     ],
-    fix="Scripted: `mock.organization(unlisted=…)`. With the real API see that the server answers `tools/list`.",
+    fix="Scripted: `mock.organization(unlisted=…)`. With the real API, make sure that the server answers `tools/list`.",
 )
 def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
     """MCP servers may fail to list their tools; the API answers with the status of that failure."""
