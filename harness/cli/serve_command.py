@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from harness.cli.serve_options import TOKEN_VARIABLE, ServeOptions
@@ -168,12 +169,19 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     with (
         serve_in_thread(api, host, options.port or 0, access=access, tls=context_of(secured)) as server,
         small_collections(),
+        TemporaryDirectory(prefix="harness-home-", ignore_cleanup_errors=True) as home,
     ):
         origin = origin_for_clients(secured, EVERY_ADDRESS.get(host, server.host), server.port)
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
         environment |= options.webhook_variables
         environment |= secured.variables if secured else {}
-        code = run_command(command, _command_environment(origin, dialect, options.key, environment))
+        environment = _command_environment(origin, dialect, options.key, environment)
+        if options.coding_agent:
+            from harness.drive.coding_agents import Setup, find_coding_agent
+
+            setup = Setup(Path(home), environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"])
+            environment |= find_coding_agent(options.coding_agent).configure(setup)
+        code = run_command(command, environment)
     if report:
         report.write(reports)
     if not api.request_count and not api.strays.number:

@@ -113,6 +113,12 @@ class ServeOptions:
         None, "The port to listen on; 0 picks a free one.", min=0, max=65535, show_default="8765, with a COMMAND 0"
     )
     script: Path | None = option(None, "The script of the model: a .py or .yaml file.")
+    coding_agent: str = option(
+        "",
+        "Configure a coding agent, in a home of its own, that COMMAND runs: codex, copilot, opencode, pi.",
+        "--for",
+        metavar="NAME",
+    )
     keys: str = option("", "The only valid API keys, comma-separated.")
     models: str = option("", "The only available models, comma-separated.")
     scripted: bool = option(False, "Without a script, refuse every request instead of making up answers.")
@@ -280,6 +286,10 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         )
     if options.opens and options.command:
         raise typer.BadParameter("--open shows a server; for a COMMAND, write a page: --report FILE.html.")
+    if options.coding_agent:
+        from harness.drive.coding_agents import find_coding_agent
+
+        find_coding_agent(options.coding_agent)
     options.deployment.check(options.script)
     if options.command and options.deployment.is_shared:
         raise typer.BadParameter("a COMMAND has its own mock: --store is only for servers without a COMMAND.")

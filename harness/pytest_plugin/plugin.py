@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ from harness.pytest_plugin.tls import report_rejected, tls_server
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
+    from harness.drive.coding_agents import CodingAgent
     from harness.explain.model import Cause
     from harness.server.http_server import Server
     from harness.server.mock_api import MockApi
@@ -170,6 +172,7 @@ def openai_mock(
             mock_server.api.add_alias(alias, mock.api_key)
     set_environment(mock, request.config, monkeypatch, secured.variables if secured else {})
     world.explorer = WorldExplorer(mock_server.api, world)
+    world.coding_agents = partial(_make_coding_agent, mock)
     module = getattr(getattr(request.node, "module", None), "__name__", "")
     with note_caught_errors(world.refusals), record_runs(world.tool_runs, module):
         yield mock
@@ -177,6 +180,12 @@ def openai_mock(
     problems = _count_problems(world)
     if problems > request.node.stash.get(_JUDGED_STASH_KEY, problems):
         _fail_test(world, shown=_is_showing_judged(request.node))
+
+
+def _make_coding_agent(mock: Mock, name: str, **options: Any) -> CodingAgent:
+    from harness.drive.coding_agents import CodingAgent
+
+    return CodingAgent(name, mock, **options)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import check_mistakes
+from harness.analysis.coding_run import CodingRun
 from harness.analysis.judgement import AllowedMistakes
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
@@ -333,6 +334,17 @@ class Mock(JournalViews):
                 raise ConfigError("explore: a generated script has no variations; leave out `cases` and `combined`.")
             return self.world.explorer.generated(scenario, generate, seed, examples)
         return self.world.explorer(scenario, cases, seed, combined)
+
+    def coding_agent(self, name: str, **options: Any) -> Callable[..., CodingRun]:
+        """Configure a coding agent of the command line for this mock: `codex = mock.coding_agent("codex")`.
+
+        `codex("fix the test")` runs it in a folder and returns a `CodingRun`; see `drive.CodingAgent` for the options.
+        """
+        if self.world.coding_agents is None:
+            raise ConfigError(
+                "coding_agent: only the pytest fixture `mock` has them; use harness.drive.CodingAgent(…)."
+            )
+        return self.world.coding_agents(name, **options)
 
     @property
     def automatic(self) -> bool:

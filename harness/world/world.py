@@ -5,12 +5,13 @@ Endpoints read and change it; a test uses it through a `Mock` (`harness.world.mo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol, TypedDict
 
 from harness.analysis.approval_ledger import ApprovalLedger
+from harness.analysis.coding_run import CodingRun
 from harness.analysis.judgement import LENIENT, ClientJudgement
 from harness.analysis.path import PathClaim
 from harness.answers.response import finish_response
@@ -138,6 +139,7 @@ class World:
     automatic = True
     citations: CitationPlacement = "both"
     explorer: Explorer | None = None
+    coding_agents: Callable[..., Callable[..., CodingRun]] | None = None
     quotas: Quotas | None = None
     counts_waiting = True
     courier: Courier | None = None

@@ -114,16 +114,18 @@ const [url, named, file] = process.argv.slice(2);
 const contract = JSON.parse(await readFile(new URL("contract.json", import.meta.url)));
 const model = named || contract.model;
 const server = new Server(url, model, process.env.SERVER_KEY ?? "sk-contract");
-const absent = new Set(), models = new Set([model, contract.model]);
+const there = new Set(), models = new Set([model, contract.model]);
 for (const [name, step] of Object.entries(contract.endpoints)) {
   const answer = step.method === "WS" ? { status: 0 } : await server.send(step, []);
-  if (answer.status < 200 || answer.status >= 300) absent.add(name);
-  else if (name === "/models") for (const entry of answer.body?.data ?? []) models.add(entry.id);
+  if (answer.status < 200 || answer.status >= 300) continue;
+  there.add(name);
+  if (name === "/models") for (const { id } of answer.body?.data ?? []) models.add(id) && there.add(`/models/${id}`);
 }
 const areas = {}, findings = [], totals = { refusal: {}, accept: {} };
 for (const example of contract.examples) {
   const { kind, area, name, needs } = example;
-  if (example.left_out || needs.some((need) => absent.has(need)) || example.models.some((each) => !models.has(each))) continue;
+  if (model !== contract.model && !example.any_model) continue;
+  if (example.left_out || needs.some((need) => !there.has(need)) || example.models.some((each) => !models.has(each))) continue;
   const outcome = await ask(server, example);
   for (const counts of [(areas[`${kind.padEnd(8)} ${area.padEnd(32)}`] ??= {}), totals[kind]]) counts[outcome] = (counts[outcome] ?? 0) + 1;
   const good = ["words", "blocked", "limited"].includes(outcome) || (kind === "accept" && outcome === "taken");

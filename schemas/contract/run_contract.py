@@ -98,8 +98,7 @@ def grade(example, expected, answer):
     if status != expected["status"]:
         return "other"
     error = body["error"] if isinstance(body, dict) and isinstance(body.get("error"), dict) else {}
-    alike = ("code" in error, *(expected.get(name, error.get(name)) == error.get(name) for name in ("code", "param")))
-    if not all(alike):
+    if "code" not in error or any(expected.get(name, error.get(name)) != error.get(name) for name in ("code", "param")):
         return "status"
     said = [VARYING.sub("", str(each.get("message"))) for each in (expected, error)]
     return "words" if said[0] == said[1] and expected.get("type") == error.get("type") else "code"
@@ -125,12 +124,14 @@ def main():
     contract = json.loads(pathlib.Path(__file__).with_name("contract.json").read_text("utf-8"))
     server = Server(url, model or contract["model"], os.environ.get("SERVER_KEY", "sk-contract"))
     probes = {name: server.send(step, []) for name, step in contract["endpoints"].items() if step["method"] != "WS"}
-    absent = {name for name in contract["endpoints"] if name not in probes or not 200 <= probes[name][0] < 300}
-    listed = (probes["/models"][1] or {}).get("data") or [] if "/models" not in absent else []
-    models = {server.names["model"], contract["model"], *(entry.get("id") for entry in listed)}
+    there = {name for name, answer in probes.items() if 200 <= answer[0] < 300}
+    listed = [entry.get("id") for entry in (probes["/models"][1] or {}).get("data") or [] if "/models" in there]
+    there |= {f"/models/{name}" for name in listed}
+    models = {server.names["model"], contract["model"], *listed}
     areas, totals, findings = defaultdict(Counter), {"refusal": Counter(), "accept": Counter()}, []
     for example in contract["examples"]:
-        if example["left_out"] or set(example["needs"]) & absent or set(example["models"]) - models:
+        other = server.names["model"] != contract["model"] and not example["any_model"]
+        if other or example["left_out"] or set(example["needs"]) - there or set(example["models"]) - models:
             continue
         outcome = ask(server, example)
         areas[example["kind"], example["area"]][outcome] += 1

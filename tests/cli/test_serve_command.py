@@ -258,6 +258,19 @@ class TestASignal:
             os.kill(int(output), 0)
 
 
+class TestACodingAgent:
+    CONFIG = "import os, pathlib; print(pathlib.Path(os.environ['CODEX_HOME'], 'config.toml').read_text()); ask()"
+
+    def test_finds_its_configuration_in_a_home_of_its_own(self) -> None:
+        ended = serve("--for", "codex", *program(self.CONFIG))
+        assert ended.returncode == 0, ended.stderr
+        assert 'wire_api = "responses"' in ended.stdout
+
+    def test_has_to_be_known(self) -> None:
+        ended = serve("--for", "claude", *program("ask()"))
+        assert (ended.returncode, "no coding agent 'claude'" in ended.stderr) == (2, True), ended.stderr
+
+
 class TestTheDay:
     ASK_OLD = "print(ask(model='codex-mini-latest', tools=[{'type': 'local_shell'}]))"
 

@@ -101,7 +101,7 @@ def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
 
 def compare_runners(kind: Kind, url: str, report: dict[str, Any], home: Path) -> Iterator[tuple[str, bool]]:
     """Yield each runner of the exported contract, and whether it finds what `verify` found, WebSockets apart."""
-    export_contract(home / "contract")
+    export_contract(home / "contract", kind.model)
     expected = Counter(
         (finding["kind"], finding["name"], finding["outcome"])
         for finding in report["findings"]

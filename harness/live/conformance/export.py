@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, MINIMAL_BY_OPE
 
 FORMAT = 1
 MAX_SAFE_NUMBER = 1 << 53
+UNKNOWN_MODEL = "a-model"
 MODEL, KEY, ROOT = "{model}", "{key}", "{root}"
 LICENCE = (
     "MIT, as responses-harness. The examples are facts about the behaviour of OpenAI's API, each with its source; error "
@@ -41,17 +43,20 @@ LICENCE = (
 )
 
 
-def export_contract(folder: Path) -> int:
-    """Write contract.json, its schema and the runners into a folder; return the number of examples."""
+def export_contract(folder: Path, model: str = DEFAULT_MODEL) -> int:
+    """Write contract.json, its schema and the runners into a folder; return the number of examples.
+
+    What depends on the model is asked of `model` alone.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    examples = list(build_examples())
+    examples = list(build_examples(model))
     contract = {
         "$schema": "contract.schema.json",
         "format": FORMAT,
         "made_by": f"responses-harness {version('responses-harness')}",
         "date": CONTRACT_DATE,
         "licence": LICENCE,
-        "model": DEFAULT_MODEL,
+        "model": model,
         "endpoints": {name: _export_step(with_model(case, MODEL)) for name, case in OPTIONAL_ENDPOINTS.items()},
         "examples": examples,
     }
@@ -61,29 +66,37 @@ def export_contract(folder: Path) -> int:
     return len(examples)
 
 
-def build_examples() -> Iterator[Json]:
+def build_examples(model: str) -> Iterator[Json]:
     """Yield the examples of every rule, then the minimal requests, in the order of `verify --server`."""
-    for question in build_questions(DEFAULT_MODEL, _named_models(), (), API_ROOTS[OPENAI]):
+    models = (model, DEFAULT_MODEL, UNKNOWN_MODEL)
+    by_model = (build_questions(name, _named_models(), (), API_ROOTS[OPENAI]) for name in models)
+    for asked, written, unknown in zip(*by_model, strict=True):
+        question = replace(written, reason=asked.reason)
         rule = RULES.get(question.name.partition(" ")[0])
         known = rule if rule and rule.area == question.area else None
-        yield {**_describe_rule(known), **_export_question(question, known)}
+        any_model = bool(asked.reason) == bool(unknown.reason)
+        yield {**_describe_rule(known), "any_model": any_model, **_export_question(question, known)}
 
 
 def _named_models() -> list[str]:
     """List the other models that examples name."""
     cases = [case for rule in RULES.values() for case in (*rule.rejects.values(), *rule.accepts)]
-    return sorted({name for case in cases for name in _models_of(case, is_refusal=False)})
+    paths = {path.removeprefix(ONE_MODEL) for case in cases for path in _models_in_paths(case, is_refusal=False)}
+    return sorted(paths | {name for case in cases for name in _models_in_bodies(case)})
 
 
-def _models_of(case: Case, is_refusal: bool) -> Iterator[str]:
-    """Yield the models that a server must list before it is asked an example: those in bodies, and one to retrieve."""
+def _models_in_bodies(case: Case) -> Iterator[str]:
+    """Yield the other models that the steps of a case name."""
     for step in (*case.before, case):
         named = step.body.get("model") if isinstance(step.body, dict) else None
         if isinstance(named, str) and named != DEFAULT_MODEL:
             yield named
-        path = (step.on or CREATE_RESPONSE).partition(" ")[2]
-        if path.startswith(ONE_MODEL) and not is_refusal:
-            yield path.removeprefix(ONE_MODEL)
+
+
+def _models_in_paths(case: Case, is_refusal: bool) -> Iterator[str]:
+    """Yield the path of each model that must be listed, as it is retrieved."""
+    paths = ((step.on or CREATE_RESPONSE).partition(" ")[2] for step in (*case.before, case))
+    yield from (path for path in paths if path.startswith(ONE_MODEL) and not is_refusal)
 
 
 def _describe_rule(rule: Rule | None) -> Json:
@@ -124,8 +137,10 @@ def _export_question(question: ServerQuestion, rule: Rule | None) -> Json:
         "name": question.name,
         "area": question.area,
         "kind": question.kind,
-        "models": sorted(set(_models_of(question.case, is_refusal))),
-        "needs": sorted({endpoint for step in steps for endpoint in needed_endpoints(step)}),
+        "models": sorted(set(_models_in_bodies(question.case))),
+        "needs": sorted(
+            {*_models_in_paths(question.case, is_refusal), *chain.from_iterable(map(needed_endpoints, steps))}
+        ),
         "left_out": left_out,
         "steps": [
             {**_export_step(step), **({"status": status} if status else {})}

@@ -1,0 +1,271 @@
+"""`CodingAgent`: runs a coding agent of the command line, unmodified, with the mock as its model.
+
+codex = CodingAgent("codex", mock, folder)
+run = codex("Fix the test.")
+assert run.ran("pytest").before("git commit")
+
+Its configuration is written into a home of its own, and a proxy that is none keeps it from other hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+from weakref import finalize
+
+from harness.analysis.coding_run import CodingRun, list_commands
+from harness.core.errors import ConfigError
+from harness.core.registry import Registry
+from harness.world.mock import Mock
+
+MODEL = "gpt-5.4"
+SECONDS = 120.0
+"""Seconds that a run may take."""
+KEY_VARIABLE = "OPENAI_API_KEY"
+ALONE = {
+    **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost,::1"),
+}
+"""A proxy that is none: the agent reaches the mock, and no other host."""
+McpServers = Mapping[str, str | Sequence[str]]
+"""MCP servers by name: the URL of one, or the command that starts it."""
+NO_SERVERS: McpServers = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the configuration of an agent is written from; with `approves` no command waits for an approval."""
+
+    home: Path
+    base_url: str
+    api_key: str
+    model: str = MODEL
+    approves: bool = True
+    mcp: McpServers = field(default_factory=dict)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file of the home."""
+        file = self.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class CodingCli:
+    """A coding agent: its program and package, what writes its configuration, and what builds its command line.
+
+    `settle` returns further variables; `arguments` takes the prompt, the images, and whether the last session goes on.
+    """
+
+    program: str
+    package: str
+    settle: Callable[[Setup], Mapping[str, str]]
+    arguments: Callable[[str, Sequence[str], bool], list[str]]
+
+    def configure(self, setup: Setup) -> dict[str, str]:
+        """Write the configuration into the home, and return the variables of the program."""
+        home = {"HOME": str(setup.home), "XDG_CONFIG_HOME": str(setup.home / ".config")}
+        return {**home, KEY_VARIABLE: setup.api_key, **ALONE, **self.settle(setup)}
+
+
+CODING_AGENTS: Registry[CodingCli] = Registry("coding agent")
+"""Every coding agent that can be configured, by the name of its program."""
+
+
+def find_coding_agent(name: str) -> CodingCli:
+    """Return a coding agent by name; ConfigError for another name."""
+    if name not in CODING_AGENTS:
+        more = " Claude Code speaks Anthropic's Messages API, which the mock does not." if "claude" in name else ""
+        raise ConfigError(f"no coding agent {name!r}: there is {', '.join(CODING_AGENTS)}.{more}")
+    return CODING_AGENTS[name]
+
+
+class CodingAgent:
+    """A coding agent whose model is the mock: each call runs it in `folder` with a prompt.
+
+    `program` is its path, by default the one on PATH. With `approves` its commands need no approval. `mcp` are the MCP
+    servers it is configured with, `arguments` are added to its command line; a run may take `timeout` seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mock: Mock,
+        folder: Path | str | None = None,
+        *,
+        program: Path | str | None = None,
+        model: str = MODEL,
+        approves: bool = True,
+        mcp: McpServers = NO_SERVERS,
+        arguments: Sequence[str] = (),
+        timeout: float = SECONDS,
+    ) -> None:
+        self._cli = find_coding_agent(name)
+        if not (found := shutil.which(str(program or self._cli.program))):
+            raise ConfigError(
+                f"{name}: {program or self._cli.program} is not there. Install it: npm install -g {self._cli.package}; or "
+                "pass its path: program=…"
+            )
+        kept_in = Path(mkdtemp(prefix=f"harness-{name}-"))
+        finalize(self, shutil.rmtree, kept_in, ignore_errors=True)
+        self.folder = Path(folder) if folder else kept_in / "folder"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._program, self._mock, self._timeout, self._arguments = found, mock, timeout, list(arguments)
+        setup = Setup(kept_in / "home", mock.base_url, mock.api_key, model, approves, mcp)
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
+        self._environment = {**kept, "TERM": "dumb", **self._cli.configure(setup)}
+
+    def __call__(self, prompt: str, *, images: Sequence[Path | str] = (), resume: bool = False) -> CodingRun:
+        """Run the agent with a prompt, in a new session unless it is to `resume`; AssertionError if it does not end."""
+        before, first = _read_files(self.folder), self._mock.world.exchange_count
+        line = [self._program, *self._cli.arguments(prompt, list(map(str, images)), resume), *self._arguments]
+        code, output, errors = self._run(line)
+        after = _read_files(self.folder)
+        names = sorted(name for name in {**before, **after} if before.get(name) != after.get(name))
+        files = {
+            name: content.decode(errors="replace") if (content := after.get(name)) is not None else None
+            for name in names
+        }
+        commands = list_commands(exchange for exchange in self._mock.exchanges if exchange.number > first)
+        return CodingRun(code, output, errors, files, commands)
+
+    def _run(self, line: Sequence[str]) -> tuple[int, str, str]:
+        """Run a command to its end, with everything that it has started; return exit code, output and errors."""
+        with subprocess.Popen(
+            line,
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as child:
+            try:
+                output, errors = child.communicate(timeout=self._timeout)
+            except subprocess.TimeoutExpired:
+                _kill(child)
+                said = b"\n".join(child.communicate()).decode(errors="replace")
+                problem = f"{self._cli.program} did not end within {self._timeout:g} s. It said:\n{said}"
+                raise AssertionError(problem) from None
+            finally:
+                _kill(child)
+        return child.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """Kill a program and what it has started and left behind."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL) if hasattr(os, "killpg") else child.kill()
+
+
+def _read_files(folder: Path) -> dict[str, bytes]:
+    """Read the files of a folder, except those of Git, by relative path."""
+    files = (file for file in folder.rglob("*") if file.is_file() and ".git" not in file.relative_to(folder).parts)
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def _settle_codex(setup: Setup) -> dict[str, str]:
+    provider = {"name": "mock", "base_url": setup.base_url, "wire_api": "responses", "env_key": KEY_VARIABLE}
+    approvals = ("never", "danger-full-access") if setup.approves else ("never", "read-only")
+    lines = [f'model = "{setup.model}"', 'model_provider = "mock"', f'approval_policy = "{approvals[0]}"']
+    lines += [f'sandbox_mode = "{approvals[1]}"', "[analytics]", "enabled = false", "[model_providers.mock]"]
+    lines += [f"{name} = {json.dumps(value)}" for name, value in provider.items()]
+    for name, server in setup.mcp.items():
+        lines += [f"[mcp_servers.{name}]"]
+        command = {"url": server} if isinstance(server, str) else {"command": server[0], "args": list(server[1:])}
+        lines += [f"{member} = {json.dumps(value)}" for member, value in command.items()]
+    setup.write(".codex/config.toml", "\n".join(lines) + "\n")
+    return {"CODEX_HOME": str(setup.home / ".codex")}
+
+
+def _codex_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    start = ["exec", *(["resume", "--last"] if resume else []), "--skip-git-repo-check"]
+    return [*start, *(f"--image={image}" for image in images), prompt]
+
+
+def _settle_copilot(setup: Setup) -> dict[str, str]:
+    servers = {
+        name: {"type": "http", "url": server, "tools": ["*"]}
+        if isinstance(server, str)
+        else {"type": "local", "command": server[0], "args": list(server[1:]), "tools": ["*"]}
+        for name, server in setup.mcp.items()
+    }
+    setup.write(".copilot/mcp-config.json", json.dumps({"mcpServers": servers}))
+    provider = {"BASE_URL": setup.base_url, "TYPE": "openai", "API_KEY": setup.api_key, "WIRE_API": "responses"}
+    variables = {f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()}
+    allowed = {"COPILOT_ALLOW_ALL": "true"} if setup.approves else {}
+    return {**variables, **allowed, "COPILOT_MODEL": setup.model, "COPILOT_OFFLINE": "true"}
+
+
+def _copilot_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    attached = [part for image in images for part in ("--attachment", image)]
+    return [*(["--continue"] if resume else []), *attached, "--prompt", prompt]
+
+
+def _settle_opencode(setup: Setup) -> dict[str, str]:
+    servers = {
+        name: {"type": "remote", "url": server}
+        if isinstance(server, str)
+        else {"type": "local", "command": list(server)}
+        for name, server in setup.mcp.items()
+    }
+    options = {"baseURL": setup.base_url, "apiKey": setup.api_key}
+    model, parts = f"openai/{setup.model}", ("text", "image")
+    known = {"name": setup.model, "attachment": True, "modalities": {"input": parts, "output": ["text"]}}
+    config = {
+        "model": model,
+        "small_model": model,
+        "enabled_providers": ["openai"],
+        "mcp": servers,
+        "autoupdate": False,
+        "share": "disabled",
+        "lsp": False,
+        "formatter": False,
+        "permission": "allow" if setup.approves else {"bash": "ask", "edit": "ask"},
+        "agent": {"title": {"disable": True}},  # it would ask the model for a title of the session
+        "provider": {"openai": {"options": options, "models": {setup.model: known}}},
+    }
+    setup.write(".config/opencode/opencode.json", json.dumps(config))
+    return dict.fromkeys(("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"), "1")
+
+
+def _opencode_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    return [
+        "run",
+        *(["--continue"] if resume else []),
+        prompt,
+        *(part for image in images for part in ("--file", image)),
+    ]
+
+
+def _settle_pi(setup: Setup) -> dict[str, str]:
+    if setup.mcp:
+        raise ConfigError("pi has no MCP servers: leave out mcp=….")
+    if not setup.approves:
+        raise ConfigError("pi approves every command: leave out approves=False.")
+    model = {"id": setup.model, "name": setup.model, "reasoning": True, "input": ["text", "image"]}
+    limits = {"contextWindow": 272_000, "maxTokens": 128_000}
+    free = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
+    provider = {"baseUrl": setup.base_url, "api": "openai-responses", "apiKey": setup.api_key}
+    models = {"providers": {"mock": {**provider, "models": [{**model, **limits, "cost": free}]}}}
+    setup.write(".pi/agent/models.json", json.dumps(models))
+    setup.write(".pi/agent/settings.json", json.dumps({"defaultProvider": "mock", "defaultModel": setup.model}))
+    return {"PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_CODING_AGENT_DIR": str(setup.home / ".pi/agent")}
+
+
+def _pi_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    return ["--print", *(["--continue"] if resume else []), *(f"@{image}" for image in images), prompt]
+
+
+CODING_AGENTS.add("codex", CodingCli("codex", "@openai/codex", _settle_codex, _codex_arguments))
+CODING_AGENTS.add("copilot", CodingCli("copilot", "@github/copilot", _settle_copilot, _copilot_arguments))
+CODING_AGENTS.add("opencode", CodingCli("opencode", "opencode-ai", _settle_opencode, _opencode_arguments))
+CODING_AGENTS.add("pi", CodingCli("pi", "@earendil-works/pi-coding-agent", _settle_pi, _pi_arguments))

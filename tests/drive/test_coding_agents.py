@@ -1,0 +1,143 @@
+"""A coding agent of the command line whose model is the mock, here one that reads Codex's configuration."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from harness import Mock
+from harness.core.errors import ConfigError
+from harness.drive import CodingAgent
+from harness.drive.coding_agents import CODING_AGENTS, Setup, find_coding_agent
+from harness.items import function_call, message
+
+AGENT = """
+    import json, os, subprocess, sys, tomllib, urllib.request
+    from pathlib import Path
+
+    config = tomllib.loads(Path(os.environ["CODEX_HOME"], "config.toml").read_text())
+    provider = config["model_providers"][config["model_provider"]]
+    key = os.environ[provider["env_key"]]
+    shell = {"type": "function", "name": "exec_command", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    items = [{"role": "user", "content": sys.argv[-1]}]
+    while True:
+        body = {"model": config["model"], "input": items, "tools": [shell], "store": False}
+        headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+        asked = urllib.request.Request(provider["base_url"] + "/responses", json.dumps(body).encode(), headers)
+        said = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked))["output"]
+        items += said
+        calls = [item for item in said if item["type"] == "function_call"]
+        for call in calls:
+            ran = subprocess.run(json.loads(call["arguments"])["cmd"], shell=True, capture_output=True, text=True)
+            items.append({"type": "function_call_output", "call_id": call["call_id"], "output": ran.stdout})
+        if not calls:
+            print(said[-1]["content"][0]["text"])
+            sys.exit(3 if "fail" in sys.argv[-1] else 0)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "codex"
+    file.write_text(f"#!{sys.executable}\n{dedent(AGENT)}")
+    file.chmod(file.stat().st_mode | stat.S_IEXEC)
+    return file
+
+
+@pytest.fixture
+def codex(mock: Mock, program: Path) -> Callable[..., Any]:
+    return mock.coding_agent("codex", program=program)
+
+
+def shell(command: str) -> Any:
+    return function_call("exec_command", {"cmd": command})
+
+
+def test_a_run_has_what_the_agent_did(mock: Mock, codex: Any) -> None:
+    (codex.folder / "old.txt").write_text("old")
+    mock.script(shell("echo new > a.txt; rm old.txt; echo tested"), shell("echo committed"), message("Done."))
+    run = codex("Fix it.")
+    assert (run.exit_code, run.output, run.errors) == (0, "Done.\n", "")
+    assert run.files == {"a.txt": "new\n", "old.txt": None}
+    assert [(command.text.split(";")[-1].strip(), command.output) for command in run.commands] == [
+        ("echo tested", "tested\n"),
+        ("echo committed", "committed\n"),
+    ]
+    assert run.ran("tested").before("committed")
+
+
+def test_a_run_has_only_its_own_commands(mock: Mock, codex: Any) -> None:
+    mock.script(shell("echo one"), message("1"), message("2"))
+    assert codex("One.").ran("echo one")
+    assert not codex("Two, and fail.").ran("echo one")
+
+
+def test_the_exit_code_is_the_agents(mock: Mock, codex: Any) -> None:
+    mock.script(message("No."))
+    assert codex("Please fail.").exit_code == 3
+
+
+@pytest.mark.harness(unused="allow")
+def test_a_program_that_does_not_end_is_given_up(mock: Mock, program: Path) -> None:
+    mock.script(shell("sleep 60"))
+    with pytest.raises(AssertionError, match=r"codex did not end within 1 s\."):
+        mock.coding_agent("codex", program=program, timeout=1.0)("Wait.")
+
+
+def test_a_program_that_is_not_there_is_named_with_its_package(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match="Install it: npm install -g @openai/codex; or pass its path: program="):
+        mock.coding_agent("codex")
+
+
+def test_another_wire_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"there is codex, copilot, opencode, pi\. Claude Code speaks Anthropic's"):
+        find_coding_agent("claude")
+
+
+def test_without_the_fixture_there_is_the_class(mock: Mock) -> None:
+    with pytest.raises(ConfigError, match=r"use harness\.drive\.CodingAgent"):
+        Mock().coding_agent("codex")
+    assert CodingAgent.__module__ == "harness.drive.coding_agents"
+
+
+SERVERS = {"remote": "http://127.0.0.1:1/mcp", "local": ["python", "server.py"]}
+
+
+@pytest.mark.parametrize("name", ["codex", "copilot", "opencode"])
+def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
+    variables = CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", mcp=SERVERS))
+    written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+    assert "http://127.0.0.1:1/mcp" in written
+    assert "server.py" in written
+    assert "http://127.0.0.1:2/v1" in written + json.dumps(variables)
+    assert variables["HOME"] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("setup", "problem"),
+    [({"mcp": SERVERS}, "pi has no MCP servers"), ({"approves": False}, "pi approves every command")],
+)
+def test_what_an_agent_cannot_do_is_said(tmp_path: Path, setup: Any, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        CODING_AGENTS["pi"].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", **setup))
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("codex", ["exec", "resume", "--last", "--skip-git-repo-check", "--image=a.png", "Go."]),
+        ("copilot", ["--continue", "--attachment", "a.png", "--prompt", "Go."]),
+        ("opencode", ["run", "--continue", "Go.", "--file", "a.png"]),
+        ("pi", ["--print", "--continue", "@a.png", "Go."]),
+    ],
+)
+def test_a_session_goes_on_and_images_are_passed(name: str, line: list[str]) -> None:
+    assert CODING_AGENTS[name].arguments("Go.", ["a.png"], True) == line
