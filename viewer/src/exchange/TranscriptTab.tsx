@@ -7,6 +7,7 @@ import { isObject } from "../parts/json_rows";
 import { SidePanel } from "./SidePanel";
 import type { Shown } from "./shown";
 import { Transcript } from "./Transcript";
+import { describeTokens } from "./tokens";
 
 export function TranscriptTab(shown: Shown) {
   const { opened, exchange } = shown;
@@ -78,13 +79,10 @@ function Fate({ opened, item }: { opened: OpenedCase; item: unknown }) {
 
 function Ending({ answer, cut }: { answer: unknown; cut: string }) {
   const members = isObject(answer) ? answer : {};
-  const usage = isObject(members.usage) ? members.usage : {};
   const status = typeof members.status === "string" ? members.status : "";
-  const tokens = [usage.input_tokens ?? usage.prompt_tokens, usage.output_tokens ?? usage.completion_tokens];
-  const told = tokens.every((count) => typeof count === "number") ? `${tokens[0]} tokens in, ${tokens[1]} out` : "";
   return (
     <p class="dim">
-      {[status, told].filter(Boolean).join(" · ")}
+      {[status, describeTokens(members.usage)].filter(Boolean).join(" · ")}
       {cut && <span class="wrong"> ✗ cut: {cut}</span>}
     </p>
   );
