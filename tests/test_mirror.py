@@ -51,7 +51,7 @@ TESTED_WITH = {
     "live/test_drift.py": {"cli/drift"},
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},
-    "pytest_plugin/test_client_mistakes.py": {"pytest_plugin/read_streams"},
+    "pytest_plugin/test_client_mistakes.py": {"pytest_plugin/client_reactions"},
     "pytest_plugin/test_late.py": {"explain/stray"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
     "pytest_plugin/test_verdict.py": {"pytest_plugin/causes"},
@@ -67,7 +67,6 @@ TESTED_WITH = {
     "server/websocket/test_session.py": {"world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/circumstances", "verify/judging/mock_answer"},
     "verify/test_output.py": {"viewer/run_facts"},
-    "world/test_store.py": {"core/tables"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {
         "world/resources",

@@ -19,7 +19,7 @@ from harness.cli.serve_command import run_with_mock
 from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, add_observers, check_options, watch_app
 from harness.cli.support.app import ExitCode, call_on_signals, print_note, print_text, takes_options
 from harness.cli.support.tls import Secured, context_of, origin_for_clients, secure
-from harness.core.garbage import small_collections
+from harness.core.limits import small_collections
 from harness.core.text import pluralize, shorten
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE, is_valid_on, last_day
 from harness.core.errors import ApiError, RegistrationError
 from harness.core.exchange import Json
-from harness.core.registry import Registry
-from harness.core.tables import Tables
+from harness.core.registry import Registry, Tables
 from harness.items.transcript import ItemChain
 
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]

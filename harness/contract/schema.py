@@ -23,7 +23,7 @@ from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries,
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
-from harness.core.garbage import paused_collection
+from harness.core.limits import paused_collection
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"

@@ -1,15 +1,17 @@
 """Names that a user may write: registries of declarations, keyword arguments, and the nearest name for an unknown one.
 
-A package declares one `Registry`; the modules that it lists fill it when they are imported (`import_modules`).
+A package declares one `Registry`; the modules that it lists fill it when they are imported (`import_modules`). Tables
+that a package keeps in every World for its own objects are declared, too: the World's store knows only their names.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
-from typing import ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.text import show
@@ -43,7 +45,7 @@ class Registry(dict[str, T]):
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
     """Import modules of a package in this order, which is also the registration order of their declarations."""
-    from harness.core.garbage import paused_collection
+    from harness.core.limits import paused_collection
 
     with paused_collection():
         for module in modules:
@@ -98,3 +100,30 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
         return function(*args, **kwargs)
 
     return checked
+
+
+@dataclass(frozen=True, slots=True)
+class TableKind(Generic[T]):
+    """A table by name."""
+
+    name: str
+
+
+class Tables(Protocol):
+    """What has the declared tables."""
+
+    def table(self, kind: TableKind[T]) -> MutableMapping[str, T]:
+        """Return the table of a kind."""
+
+
+TABLES: Registry[TableKind[Any]] = Registry("table")
+"""All declared tables by name."""
+BOUNDED_TABLES: list[str] = []
+"""The names of those that keep only their newest entries where responses are limited."""
+
+
+def declare_table(name: str, *, is_bounded: bool = False) -> TableKind[Any]:
+    """Declare a table that every World has."""
+    if is_bounded:
+        BOUNDED_TABLES.append(name)
+    return TABLES.add(name, TableKind(name))

@@ -22,7 +22,7 @@ from harness.contract.rules.example_requests import (
 )
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Json, Request
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.agent_rules import CREATE_VERSION
 from harness.foundry.agent_sessions import AGENT_SESSIONS, session_key
 from harness.foundry.agent_versions import MAKING_VERSIONS, sent_version

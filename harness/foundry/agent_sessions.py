@@ -19,7 +19,7 @@ from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.core.dates import iso_time
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION, LEARN_PAGES, ON_AGENT
 from harness.foundry.agent_versions import answering_version
 from harness.foundry.resources import agent_page, project_error, without_param

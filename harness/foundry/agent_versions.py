@@ -20,7 +20,7 @@ from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 from harness.core.ids import Ids
 from harness.core.json_values import as_object
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.resources import merge_patch
 
 AGENTS: TableKind[Sequence[Json]] = declare_table("agents")

@@ -15,7 +15,7 @@ from harness.contract.rule import WorldView, after, assumed, recorded, rule
 from harness.core.dates import iso_time
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.core.text import show
 from harness.foundry.blobs import (
     BLOBS,

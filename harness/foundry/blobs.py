@@ -20,7 +20,7 @@ from harness.api.http.dialects import BLOB_ROOT
 from harness.api.operations import operation
 from harness.core.dates import http_time
 from harness.core.exchange import Answer
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.connections import project_of
 from harness.foundry.resources import origin_of
 from harness.world.api_call import ApiCall

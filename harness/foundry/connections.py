@@ -14,7 +14,7 @@ from harness.contract.rule import WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.http.gateway import GATEWAY_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer, Json, Request
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.resources import ASSETS_REPOSITORY, project_case, value_list
 from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from harness.api.operations import operation
 from harness.core.exchange import Answer, Json
 from harness.core.json_values import as_object
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.assets import DATASETS, make_dataset
 from harness.foundry.resources import origin_of, page_list
 from harness.world.api_call import ApiCall

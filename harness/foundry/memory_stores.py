@@ -20,7 +20,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object
 from harness.core.limits import oldest_beyond
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.core.text import show
 from harness.foundry.resources import ASSETS_REPOSITORY, origin_of, page_list, project_case, project_not_found
 from harness.world.api_call import ApiCall

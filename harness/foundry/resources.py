@@ -14,7 +14,7 @@ from harness.contract.rule import Case, WorldView
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
 from harness.core.errors import REQUEST_ID, ApiError
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request
-from harness.core.tables import TableKind
+from harness.core.registry import TableKind
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 

@@ -19,7 +19,7 @@ from harness.contract.rule import Source, WorldView, after, assumed, recorded, r
 from harness.contract.rules.http.gateway import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.resources import (
     ASSETS_REPOSITORY,
     Collection,

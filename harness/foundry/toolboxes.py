@@ -18,7 +18,7 @@ from harness.api.project_types import order_tool
 from harness.contract.rule import WorldView, after, assumed, recorded, rule
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_string, objects_in
-from harness.core.tables import TableKind, declare_table
+from harness.core.registry import TableKind, declare_table
 from harness.foundry.memory_stores import word_set
 from harness.foundry.resources import (
     ASSETS_REPOSITORY,

@@ -17,8 +17,8 @@ from harness.core.dates import is_day
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
 from harness.core.secrets import redact, secrets_in_headers
-from harness.verify.judging.circumstances import enter_day
-from harness.verify.judging.judge import answer_root, rebuild_request, recorded_error
+from harness.verify.judging.circumstances import enter_day, rebuild_request
+from harness.verify.judging.judge import answer_root, recorded_error
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.run import judge_exchange, read_with_worlds
 from harness.world.world import World

@@ -78,7 +78,7 @@ class ClientNoter:
 
 
 def _note_clients_of(sdk: Any) -> None:
-    from harness.pytest_plugin.read_streams import watch_streams_of
+    from harness.pytest_plugin.client_reactions import watch_streams_of
 
     watch_streams_of(sdk)
     # Another package of this name, or a very old release, has none of these.

@@ -122,7 +122,7 @@ def mock_server(pytestconfig: pytest.Config) -> Server:
 
     Only running tests have keys.
     """
-    from harness.core.garbage import paused_collection
+    from harness.core.limits import paused_collection
 
     with paused_collection():
         from harness.server.http_server import serve_in_thread
@@ -145,8 +145,7 @@ def openai_mock(
     """
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
-    from harness.pytest_plugin.caught_errors import note_caught_errors
-    from harness.pytest_plugin.read_streams import forget_streams
+    from harness.pytest_plugin.client_reactions import forget_streams, note_caught_errors
 
     options = read_marker_options(request.node)
     dialect = options.get("dialect")
@@ -203,7 +202,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
             world.not_awaited = forgotten
         if world:
-            from harness.pytest_plugin.read_streams import list_unread
+            from harness.pytest_plugin.client_reactions import list_unread
 
             world.unread_streams = list_unread()
     if world:

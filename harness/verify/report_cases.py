@@ -33,7 +33,8 @@ from harness.report.formats import CHECKOUT_VARIABLE
 from harness.report.outlook import NOTHING_ASKED, Outlook
 from harness.report.report import Report, ReportCase, RunFacts, sanitize_reason
 from harness.verify.compare import differing_error_members
-from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
+from harness.verify.judging.circumstances import rebuild_request
+from harness.verify.judging.judge import answer_object, recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.judging.websockets import to_http_interactions

@@ -18,7 +18,7 @@ from harness.api.resources.files import File, PartedUpload, VectorStore
 from harness.api.responses import FullItem
 from harness.core.exchange import Json
 from harness.core.limits import oldest_beyond
-from harness.core.tables import BOUNDED_TABLES, TABLES, TableKind
+from harness.core.registry import BOUNDED_TABLES, TABLES, TableKind
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, Transcript, conversation_id, resolve_transcript
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli import serve_command
 from harness.cli.serve_options import ServeOptions
-from harness.core.garbage import SERVER_THRESHOLDS
+from harness.core.limits import SERVER_THRESHOLDS
 from harness.core.webhooks import DEFAULT_SECRET
 from harness.report.formats import FORMATS
 from harness.server.control_plane.access import control_access

@@ -29,7 +29,7 @@ from harness.core.errors import (
     missing_extra,
     require_extra,
 )
-from harness.core.garbage import paused_collection
+from harness.core.limits import paused_collection
 
 
 def test_every_text_of_an_error_may_have_facts() -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 
 import uvicorn
 
-from harness.core.garbage import collect_new_garbage
+from harness.core.limits import collect_new_garbage
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 

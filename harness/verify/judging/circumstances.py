@@ -1,19 +1,24 @@
-"""Finds where and when an exchange was recorded: whether the host is a gateway to the API, and the day it is judged for.
+"""Finds what a recorded exchange was: its operation and request, whether the host is a gateway, the day it is judged for.
 
 A recording does not show whether an unknown host is a gateway, so the user must name it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+import re
+from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from urllib.parse import urlsplit
 
-from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path, root_of
-from harness.api.operations import find_operation
+from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path, root_of
+from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
+from harness.contract.rules.http.beta import ASSISTANTS_V2
 from harness.core.dates import day_of_recording
 from harness.core.errors import ConfigError
+from harness.core.exchange import EMPTY_MAPPING, Request
+from harness.endpoints.request import request_from
 from harness.world.world import World
 
 _SURE_PREFIX = "/responses"
@@ -89,3 +94,47 @@ def _says_it_is_gone(recorded: Recorded) -> bool:
     error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
     message = str(error.get("message")) if isinstance(error, dict) else ""
     return message.startswith(_NOT_THERE[0]) or message.endswith(_NOT_THERE[1])
+
+
+DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
+"""Headers that recorders leave out: access is never judged."""
+_READ_HEADERS: Mapping[str, re.Pattern[str]] = {
+    "content-type": re.compile(r"\w+/\w"),
+    "openai-beta": re.compile(r".*assistants=v\d"),
+    "foundry-features": re.compile(r"\w+=\w"),
+    "x-ms-user-identity": re.compile("."),
+}
+"""The recorded headers that are read, each with how it must begin; any other value is a recorder's mask."""
+
+
+def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
+    """Rebuild the request as the mock would receive it, with its operation; None for exchanges that are not judged."""
+    place = locate(recorded) if recorded.provider else None
+    operation, params, _ = (
+        find_operation(recorded.method, place.endpoint_path, place.root) if place else (None, EMPTY_MAPPING, False)
+    )
+    if operation is None or place is None:
+        return None, Request(recorded.method, recorded.path)
+    known = {name: recorded.headers.get(name, "") for name in _READ_HEADERS}
+    headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if _READ_HEADERS[name].match(value)}
+    request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
+    # Some recorders keep only the parsed body, but rules read the bytes of a body that is not an object.
+    if operation.body_schema and not request.raw and not isinstance(request.body, dict):
+        request = request._replace(raw=json.dumps(request.body).encode())
+    return operation, request
+
+
+def locate(recorded: Recorded) -> ApiPath | None:
+    """Split the path of an exchange into dialect, root and the rest; None for an unknown form.
+
+    The dialects of Azure are distinguished by the root, if it is recorded.
+    """
+    dialect, root, below = parse_api_path(recorded.path)
+    below = below.rstrip("/")
+    if not root or not below or (dialect == OPENAI and recorded.provider not in API_ROOTS):
+        return None
+    if recorded.provider == OPENAI:
+        return ApiPath(OPENAI, API_ROOTS[OPENAI], below)
+    if dialect == OPENAI:
+        return ApiPath(recorded.provider, API_ROOTS[recorded.provider], below)
+    return ApiPath(dialect, root, below)

@@ -5,34 +5,32 @@ A request whose outcome depends on something that is not recorded is `unverifiab
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import harness.foundry  # noqa: F401  (registers every operation and rule)
-from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path, user_of
-from harness.api.operations import Operation, find_operation
+from harness.api.http.dialects import user_of
+from harness.api.operations import Operation
 from harness.api.project_types import AGENT_KINDS, PROMPT
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.overrides import Entry
-from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
+from harness.contract.rules.http.beta import is_assistants_operation
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
-from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
+from harness.core.exchange import Finding, Json, Request
+from harness.core.registry import TableKind
 from harness.core.secrets import redact, secrets_in_headers
-from harness.core.tables import TableKind
-from harness.endpoints.request import request_from
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
 from harness.foundry.agent_versions import AGENTS
 from harness.foundry.resources import Versioned
 from harness.foundry.skills import SKILLS
 from harness.foundry.toolboxes import TOOLBOXES
 from harness.verify.compare import differing_error_members, select_error_members
-from harness.verify.judging.circumstances import enter_day
+from harness.verify.judging.circumstances import enter_day, locate, rebuild_request
 from harness.verify.judging.streams import judge_response_stream, judge_run_stream
 from harness.verify.judging.unverifiable import (
     explain_edited,
@@ -152,17 +150,6 @@ def _presume_version(world: World, name: str, version: str, definition: Json) ->
     return True
 
 
-DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
-"""Headers that recorders leave out: access is never judged."""
-_READ_HEADERS: Mapping[str, re.Pattern[str]] = {
-    "content-type": re.compile(r"\w+/\w"),
-    "openai-beta": re.compile(r".*assistants=v\d"),
-    "foundry-features": re.compile(r"\w+=\w"),
-    "x-ms-user-identity": re.compile("."),
-}
-"""The recorded headers that are read, each with how it must begin; any other value is a recorder's mask."""
-
-
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     """Judge an exchange by the contract of its day; `world` remembers the earlier exchanges of the file."""
     enter_day(world, recorded)
@@ -237,39 +224,6 @@ def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entr
     """Return the violation of a request, and the user's overrides that took effect."""
     checked = check(WorldCall(request, world))
     return checked.violation, checked.acted
-
-
-def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
-    """Rebuild the request as the mock would receive it, with its operation; None for exchanges that are not judged."""
-    place = locate(recorded) if recorded.provider else None
-    operation, params, _ = (
-        find_operation(recorded.method, place.endpoint_path, place.root) if place else (None, EMPTY_MAPPING, False)
-    )
-    if operation is None or place is None:
-        return None, Request(recorded.method, recorded.path)
-    known = {name: recorded.headers.get(name, "") for name in _READ_HEADERS}
-    headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if _READ_HEADERS[name].match(value)}
-    request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
-    # Some recorders keep only the parsed body, but rules read the bytes of a body that is not an object.
-    if operation.body_schema and not request.raw and not isinstance(request.body, dict):
-        request = request._replace(raw=json.dumps(request.body).encode())
-    return operation, request
-
-
-def locate(recorded: Recorded) -> ApiPath | None:
-    """Split the path of an exchange into dialect, root and the rest; None for an unknown form.
-
-    The dialects of Azure are distinguished by the root, if it is recorded.
-    """
-    dialect, root, below = parse_api_path(recorded.path)
-    below = below.rstrip("/")
-    if not root or not below or (dialect == OPENAI and recorded.provider not in API_ROOTS):
-        return None
-    if recorded.provider == OPENAI:
-        return ApiPath(OPENAI, API_ROOTS[OPENAI], below)
-    if dialect == OPENAI:
-        return ApiPath(recorded.provider, API_ROOTS[recorded.provider], below)
-    return ApiPath(dialect, root, below)
 
 
 def _judge_accepted(

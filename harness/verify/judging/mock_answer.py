@@ -39,7 +39,8 @@ from harness.verify.compare import (
     differing_error_members,
     select_error_members,
 )
-from harness.verify.judging.judge import presume_agent, rebuild_request
+from harness.verify.judging.circumstances import rebuild_request
+from harness.verify.judging.judge import presume_agent
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
 from harness.world.world import World, WorldOptions

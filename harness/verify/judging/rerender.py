@@ -26,8 +26,7 @@ from harness.core.exchange import Answer, Json, Request
 from harness.core.secrets import redact, secrets_in_headers
 from harness.items.transcript import conversation_id
 from harness.verify.compare import ABSENT, Difference, Profile, compare, describe_kind, map_strings
-from harness.verify.judging.circumstances import enter_day
-from harness.verify.judging.judge import rebuild_request
+from harness.verify.judging.circumstances import enter_day, rebuild_request
 from harness.verify.judging.mock_answer import (
     find_project_differences,
     find_refusal_differences,

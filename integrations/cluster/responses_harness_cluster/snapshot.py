@@ -17,8 +17,8 @@ from weakref import ProxyType, proxy
 
 from harness.core.delivery import Gate
 from harness.core.exchange import BYTES_AS_TEXT, InMemory, OnDisk
-from harness.core.garbage import paused_collection
 from harness.core.ids import Ids
+from harness.core.limits import paused_collection
 from harness.items.transcript import ItemChain
 from harness.server.websocket.session import SocketSession
 from harness.world.world import World

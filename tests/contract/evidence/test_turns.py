@@ -16,7 +16,8 @@ from harness.contract.call import drop_nulls
 from harness.core.exchange import Json
 from harness.ending import DEFAULT_ENDING
 from harness.items.kind import ITEMS, Item, item_from_wire
-from harness.verify.judging.judge import answer_object, judge, rebuild_request
+from harness.verify.judging.circumstances import rebuild_request
+from harness.verify.judging.judge import answer_object, judge
 from harness.verify.judging.mock_answer import is_response_request, renderable_response
 from harness.world.world import World
 from tests.support.shared import READS_RECORDINGS, recordings
