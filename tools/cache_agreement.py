@@ -15,7 +15,8 @@ from harness.answers.prompt import Prompt
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
-from harness.verify.judging.judge import answer_object, rebuild_request
+from harness.verify.judging.circumstances import rebuild_request
+from harness.verify.judging.judge import answer_object
 from harness.verify.judging.mock_answer import is_response_request
 from harness.verify.judging.verdict import Verdict
 from harness.verify.run import JudgeOptions, verify_recordings
