@@ -138,6 +138,8 @@ def _read_json(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return orjson.loads(value)
-    except ValueError:
+        read = orjson.loads(value)
+        orjson.dumps(read)  # what is nested too deep to be written is too deep to be compared
+        return read
+    except (ValueError, TypeError):
         return value

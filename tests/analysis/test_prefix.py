@@ -9,6 +9,9 @@ import pytest
 from harness.analysis.prefix import ABSENT, FirstDifference, find_difference, view_items
 from harness.core.exchange import Json
 
+DEEP = "[" * 1_000 + "]" * 1_000
+"""Arguments too deep to be compared as anything but text."""
+
 
 def tool(name: str, description: str = "Do it.") -> Json:
     return {"type": "function", "name": name, "description": description}
@@ -95,6 +98,7 @@ def test_what_is_for_the_client_is_not_read(one: Json, other: Json) -> None:
         ({"role": "user", "content": "Hi."}, {"role": "user", "content": "Hi!"}),
         ({"role": "user", "content": "Hi."}, {"role": "developer", "content": "Hi."}),
         ({"type": "function_call", "arguments": "{"}, {"type": "function_call", "arguments": "{}"}),
+        ({"type": "function_call", "arguments": DEEP}, {"type": "function_call", "arguments": f"{DEEP} "}),
         ({"type": "function_call_output", "output": "40"}, {"type": "function_call_output", "output": "50"}),
         (
             {"type": "configuration_update", "reasoning": {"effort": "low"}},

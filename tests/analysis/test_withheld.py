@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import (
     DEPLOY,
     NEXT,
@@ -21,7 +22,7 @@ from harness.analysis.losses.examples import (
 )
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Json
-from harness.items import reasoning
+from harness.items import function_call, reasoning
 from tests.support.in_process import Client, post
 from tests.support.websockets import Socket
 
@@ -157,6 +158,9 @@ def test_reasoning_of_earlier_turns_is_withheld_on_request(client: Client) -> No
     assert "input_transformations" not in client.ask(again, **turn).body
     answer = client.ask([*again, assistant(TEXT), NEXT], **turn).body
     assert answer["input_transformations"] == [removed(thought_of(first)["id"], "turn_boundary")]
+    assert not [lost for lost in client.mock.losses if lost.loss.startswith("reasoning")]
+    (lost,) = [lost for lost in losses_of(client.world.exchanges, strict=True) if lost.loss == "reasoning-outdated"]
+    assert lost.fix == "Leave out `reasoning.context`, or the reasoning of earlier turns."
 
 
 def test_reasoning_from_a_script_is_known_by_its_ciphertext() -> None:
@@ -169,25 +173,47 @@ def test_reasoning_from_a_script_is_known_by_its_ciphertext() -> None:
     assert answer["input_transformations"] == [removed(thought_of(first)["id"], "prefix_mismatch")]
 
 
+APPEND, LEAVE = "Send the history back as it was", "Leave the developer message as it was"
+
+
 @pytest.mark.parametrize(
-    ("sent", "why"),
+    ("sent", "why", "fix"),
     [
-        ([PROMPT], "the client dropped the developer message"),
-        ([LEDGER, assistant("Summary: ship v2.")], "the client replaced the user message by the assistant message"),
+        ([PROMPT], "the client dropped the developer message", APPEND),
+        (
+            [LEDGER, assistant("Summary: ship v2.")],
+            "the client replaced the user message by the assistant message",
+            APPEND,
+        ),
         (
             [{**LEDGER, "content": "Check the totals in the ledger. Name the columns."}, PROMPT],
             'the client changed `content` of the developer message from "…edger. Name the rows." to '
             '"…edger. Name the columns."',
+            LEAVE,
         ),
-        ([LEDGER, {"role": "developer", "content": "Hm."}, PROMPT], "the client inserted the developer message"),
-        ([LEDGER, PROMPT, {"role": "developer", "content": "Hm."}], "the client inserted the developer message"),
+        (
+            [LEDGER, {"role": "developer", "content": "Hm."}, PROMPT],
+            "the client inserted the developer message",
+            LEAVE,
+        ),
     ],
 )
-def test_the_edit_is_named(client: Client, sent: list[Json], why: str) -> None:
+def test_the_edit_is_named_with_what_to_do_instead(client: Client, sent: list[Json], why: str, fix: str) -> None:
     first = client.ask([LEDGER, PROMPT], **ASTRA).body
     client.ask([*sent, thought_of(first), call(), output()], **ASTRA)
-    (message,) = [lost.message for lost in client.mock.losses if lost.loss == "reasoning-withheld"]
-    assert message.endswith(why)
+    (lost,) = [lost for lost in client.mock.losses if lost.loss == "reasoning-withheld"]
+    assert lost.message.endswith(why)
+    assert lost.fix.startswith(fix)
+
+
+def test_arguments_nested_too_deep_are_not_compared() -> None:
+    deep = "[" * 400 + "]" * 400
+    client = Client()
+    client.mock.script([function_call("deploy", deep, call_id="call_1", off_schema=True), THOUGHT, NOTIFY], REPLY)
+    first = client.ask([PROMPT], **ASTRA).body
+    answer = client.ask([PROMPT, *first["output"], output(), output("call_2")], **ASTRA)
+    assert answer.status == 200
+    assert "input_transformations" not in answer.body
 
 
 def test_what_was_withheld_by_the_api_itself_is_reported(client: Client) -> None:
