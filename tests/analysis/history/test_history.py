@@ -77,6 +77,9 @@ def losses(write: Write, history: list[Json], *turns: object) -> list[str]:
         ([PROMPT, call(), output(value=""), assistant(TEXT), NEXT], [DEPLOY, REPLY], "output-altered"),
         ([PROMPT, NEXT], [REPLY], "answer-dropped"),
         ([user(" "), assistant(TEXT), NEXT], [REPLY], "prompt-dropped"),
+        ([user("Ship v2, please, and v3"), assistant(TEXT), NEXT], [REPLY], "prompt-altered"),
+        ([PROMPT, assistant(str([TEXT])), NEXT], [REPLY], "text-altered"),
+        ([PROMPT, call(), output(), NEXT], [DEPLOY, REPLY], "answer-dropped"),
     ],
 )
 def test_a_broken_history_is_a_loss_wherever_it_is_written(
