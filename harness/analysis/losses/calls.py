@@ -13,6 +13,7 @@ from harness.analysis.history.items import (
     client_call_id,
     describe_item,
     is_assistant,
+    is_hosted,
 )
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
@@ -33,8 +34,10 @@ from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.core.text import shorten_json
-from harness.items import function_call, mcp_approval_request, message
+from harness.items import function_call, mcp_approval_request, mcp_call, message
 
+HOSTED_MEMBERS = ("server_label", "name", "arguments", "action", "code", "queries")
+"""The members of a call that the API has executed which define what was executed."""
 CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation")
 """The members of a call that define what is executed."""
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
@@ -48,6 +51,16 @@ MOST_NAMESAKES = 8
 MOST_KEPT = 2
 """A client that shortens a long tool loop on purpose keeps more calls than this."""
 _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
+
+
+def _hosted_case(**changed: Any) -> Case:
+    """Build an example in which a call that the API has executed comes back with changed members."""
+    members: Json = {"server_label": "prod", "name": "deploy", "arguments": '{"ref":"v2"}', "output": "v2 is live"}
+    back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
+    tools = [
+        {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org", "require_approval": "never"}
+    ]
+    return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[mcp_call(**members), REPLY]], tools=tools)
 
 
 @loss(
@@ -236,8 +249,11 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
         ask([PROMPT], [PROMPT, call(arguments='{"ref":"v3"}'), output()], turns=[DEPLOY]),
         ask([PROMPT], [PROMPT, call(name="destroy"), output()], turns=[DEPLOY]),
         ask([PROMPT], [PROMPT, call(arguments="{}"), output()], turns=[DEPLOY]),
+        _hosted_case(arguments='{"ref":"v3"}'),
+        _hosted_case(name="destroy"),
     ],
     keeps=[
+        _hosted_case(arguments='{ "ref" : "v2" }'),
         ask([PROMPT], [PROMPT, call(arguments='{ "ref" : "v2" }'), output()], turns=[DEPLOY]),
         ask(
             [PROMPT],
@@ -257,8 +273,10 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
 def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Calls come back with the same `call_id`, but with another name or other arguments.
 
-    Arguments are compared as JSON: white space and the order of members do not matter.
+    Arguments are compared as JSON: white space and the order of members do not matter. A call that the API has executed
+    may lack members.
     """
+    yield from _find_changed_hosted(request, history)
     for place, id, item in request.calls:
         if originals := history.by_call.get(id):
             member, last = changed_member(originals[-1].item, item), originals[-1].item
@@ -270,6 +288,27 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
                     "now": shorten_json(item.get(member)),
                 }
                 yield {"at": f"{place}.{member}", "said": originals[-1].number, "what": describe_item(last), **changed}
+
+
+def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the calls of the API that come back with other members; members that are left out do not count."""
+    for place, item in request.placed_items:
+        original = history.find_original(item) if is_hosted(item) else None
+        for name in HOSTED_MEMBERS if original else ():
+            was, now = (_normalize(call.get(name)) for call in (original.item, item))
+            if isinstance(was, dict) and isinstance(now, dict):
+                was, now = (
+                    {key: value for key, value in call.items() if key in was and key in now} for call in (was, now)
+                )
+            if was and now and was != now:
+                changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now)}
+                yield {
+                    "at": f"{place}.{name}",
+                    "said": original.number,
+                    "what": describe_item(original.item),
+                    **changed,
+                }
+                break
 
 
 def changed_member(original: Json, sent: Json) -> str:
