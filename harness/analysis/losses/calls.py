@@ -292,22 +292,18 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find the calls of the API that come back with other members; members that are left out do not count."""
-    for place, item in request.placed_items:
-        original = history.find_original(item) if is_hosted(item) else None
-        for name in HOSTED_MEMBERS if original else ():
+    hosted = (placed for placed in request.placed_items if is_hosted(placed[1]))
+    found = ((place, item, original) for place, item in hosted if (original := history.find_original(item)))
+    for place, item, original in found:
+        for name in HOSTED_MEMBERS:
             was, now = (_normalize(call.get(name)) for call in (original.item, item))
             if isinstance(was, dict) and isinstance(now, dict):
-                was, now = (
-                    {key: value for key, value in call.items() if key in was and key in now} for call in (was, now)
-                )
+                shared = was.keys() & now.keys()
+                was, now = ({key: call[key] for key in shared} for call in (was, now))
             if was and now and was != now:
                 changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now)}
-                yield {
-                    "at": f"{place}.{name}",
-                    "said": original.number,
-                    "what": describe_item(original.item),
-                    **changed,
-                }
+                what = describe_item(original.item)
+                yield {"at": f"{place}.{name}", "said": original.number, "what": what, **changed}
                 break
 
 

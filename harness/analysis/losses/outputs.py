@@ -92,6 +92,7 @@ def _code_case(**changed: Any) -> Case:
         _changed_output_case("v2 is live"),
         _changed_output_case(_OUTPUT_PARTS),
         _changed_output_case("[output left out]"),
+        _changed_output_case('{"output": "v2 is live"}'),
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
         _mcp_case(output=None),

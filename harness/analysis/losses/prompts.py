@@ -18,7 +18,7 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.repeated_prompts import is_prompt
-from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding
+from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -383,7 +383,7 @@ def _is_printed(was: str, now: str) -> bool:
     """Return whether a text is what a program prints for a missing value, or for the parts of a message."""
     if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
         return False
-    is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"
+    is_list = is_printed_in(was, now) or (bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]")
     return now in PRINTED_NOTHING or is_list or bool(_PRINTED_PICTURE.search(now) and not _PRINTED_PICTURE.search(was))
 
 

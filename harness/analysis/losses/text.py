@@ -173,7 +173,7 @@ def describe_damage(was: str, now: str) -> str:
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
-    if now != was and (now in PRINTED_NOTHING or PRINTED_OBJECT.fullmatch(now)):
+    if now != was and (now in PRINTED_NOTHING or PRINTED_OBJECT.fullmatch(now) or is_printed_in(was, now)):
         return "as a printed value"
     if how := describe_encoding(was, now):
         return how
@@ -198,14 +198,17 @@ def describe_encoding(was: str, now: str) -> str:
     as_json = [json.dumps(was), json.dumps(was, ensure_ascii=False)]
     if now in as_json or now in [text[1:-1] for text in as_json]:
         return "as JSON"
-    if now[:1] in _LITERAL_STARTS and was in _strings_in(parse_literal(now[:LONGEST_PARSED_TEXT])):
-        return "as a printed value"
     if html.unescape(now) == was:
         return "with HTML escapes"
     is_replaced = len(now) == len(was) and all(
         new == old or (new in "?\ufffd" and old > "\x7f") for old, new in zip(was, now, strict=True)
     )
     return "in another encoding" if is_replaced or any(_misread(was, code) == now for code in _MISREAD_AS) else ""
+
+
+def is_printed_in(was: str, now: str) -> bool:
+    """Return whether a text is the JSON or the `repr` of an object, a list or bytes with the original in it."""
+    return now[:1] in _LITERAL_STARTS and was in _strings_in(parse_literal(now[:LONGEST_PARSED_TEXT]))
 
 
 def _strings_in(value: object) -> Sequence[str]:
