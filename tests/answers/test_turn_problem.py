@@ -151,8 +151,8 @@ class TestArguments:
         [
             ({}, '"address" is a required property'),
             ({"address": 5}, "5 is not of type \"string\" (at ['address'])"),
-            ('{"address": ', "it is not JSON:  "),
-            ("[" * 300 + "]" * 300, "it is not JSON:  it nests more than 200 levels deep"),
+            ('{"address": ', "it is not JSON: "),
+            ("[" * 300 + "]" * 300, "it is not JSON: it nests more than 200 levels deep"),
         ],
     )
     def test_arguments_are_told_with_what_differs(self, arguments: Any, reason: str) -> None:
@@ -320,7 +320,7 @@ class TestAText:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("Oslo.", "it is not JSON:  "),
+            ("Oslo.", "it is not JSON: "),
             ('{"city": "Oslo"}', '"days" is a required property'),
             ('{"city": "Oslo", "days": [1, "x"]}', '"x" is not of type "integer" (at [\'days\'][1])'),
             ('{"city": "Oslo", "day": [1]}', "it has no member 'day'. Did you mean 'days'?"),

@@ -17,11 +17,11 @@ from tests.support.in_process import Client
 DOCUMENTED = {
     *("script", "when", "mcp", "gate", "organization", "add_model", "learn", "refuses"),
     *("route", "file", "vector_store", "container", "container_file"),
-    *("agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
+    *("agent", "coding_agent", "connection", "deployment", "index", "dataset", "memory_store", "skill", "toolbox"),
     *("automatic", "citations", "advance", "skip"),
     *("webhooks", "deliveries", "delivered"),
     *("exchanges", "replies", "said", "calls", "approvals", "lanes", "flow", "losses", "explore"),
-    *("agents", "path", "usage", "retries", "allows"),
+    *("agents", "path", "usage", "cache", "retries", "allows"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),
 }
 
