@@ -46,7 +46,6 @@ MAKE_STORE = project_case(
     "POST /memory_stores",
     {"name": "mine", "definition": {"kind": "default", "chat_model": "m", "embedding_model": "e"}},
 )
-_WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     re.findall(r"\w+", "a an and are at be do for how i in is it me my of on or that the to what when where who you")
 )
@@ -212,7 +211,7 @@ def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[t
 
 def word_set(text: str) -> set[str]:
     """Return the words of a text that a search can find."""
-    return set(_WORD.findall(text.casefold())) - _COMMON
+    return set(re.findall(r"\w+", text.casefold())) - _COMMON
 
 
 def _tokens(characters: int) -> int:
@@ -236,13 +235,6 @@ def put_memory_store(world: World, body: Json) -> Memories:
 def new_memory_id(world: World) -> str:
     """Make the id of a memory."""
     return world.ids.hex("mem_", 32)
-
-
-def settle_updates(world: World, store: Memories) -> None:
-    """Apply the waiting updates of a memory store before it is read, in case no client has polled them."""
-    for update in store.updates.values():
-        if update.is_waiting:
-            store.apply_update(update, world.tick(), lambda: new_memory_id(world))
 
 
 @operation("POST", "/memory_stores", project=True)
@@ -305,15 +297,13 @@ def retrieve_update(call: ApiCall) -> Answer:
 @operation("POST", f"{STORE}:search_memories", project=True)
 def search_memories(call: ApiCall) -> Answer:
     """Find the memories of a scope that match messages; waiting updates are applied first."""
-    store = _settled_store(call)
-    return Answer(200, store.search(call.world.ids.hex("", 32), call.body))
+    return Answer(200, _settled_store(call).search(call.world.ids.hex("", 32), call.body))
 
 
 @operation("POST", f"{STORE}:delete_scope", project=True)
 def delete_scope(call: ApiCall) -> Answer:
     """Delete the memories of a scope; `deleted` says whether there were any (recorded)."""
-    store, scope = _settled_store(call), call.body["scope"]
-    name = call.params["name"]
+    store, name, scope = _settled_store(call), call.params["name"], call.body["scope"]
     deleted = store.delete_scope(scope)
     return Answer(200, {"object": "memory_store.scope.deleted", "name": name, "scope": scope, "deleted": deleted})
 
@@ -363,8 +353,11 @@ def _store_of(call: ApiCall) -> Memories:
 
 
 def _settled_store(call: ApiCall) -> Memories:
+    """Return a store after its waiting updates, in case no client has polled them."""
     store = _store_of(call)
-    settle_updates(call.world, store)
+    for update in store.updates.values():
+        if update.is_waiting:
+            store.apply_update(update, call.world.tick(), lambda: new_memory_id(call.world))
     return store
 
 
@@ -397,9 +390,7 @@ def make_memory_store(world: World, name: str, members: Json) -> str:
     dialects=FOUNDRY,
     error=project_not_found("MemoryStore '{name}' not found"),
     source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_memory_crud", "2026-02-21"),
-    rejects={
-        "MemoryStore 'other' not found": project_case("DELETE /memory_stores/other"),
-    },
+    rejects={"MemoryStore 'other' not found": project_case("DELETE /memory_stores/other")},
     accepts=[after(MAKE_STORE, project_case("GET /memory_stores/mine"))],
     fix="Create it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
 )

@@ -50,7 +50,7 @@ CONTRACT_OPTION = "--contract"
 _CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "Overrides"]]()
 
 
-def add_ini_options(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the ini options that set the marker's defaults."""
     parser.addini(
         REFUSALS_INI,
@@ -70,6 +70,29 @@ def add_ini_options(parser: pytest.Parser) -> None:
         metavar="FILE",
         default="",
         help=f"overrides of the mock's contract, written by `{COMMAND} learn`.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker `harness`."""
+    config.addinivalue_line(
+        "markers",
+        'harness(unused="fail"): unused turns fail the test; unused="allow" permits them. '
+        'harness(losses="fail"): so do parts of an answer that the client lost; losses="allow" permits all losses, '
+        'losses=["citation-dropped"] these, "strict" also reports those that may be intended. '
+        'harness(refusals="fail"): so do unexpected refusals; refusals="allow" permits all, '
+        'refusals=["call_needs_output", "tools"] those of these rules and areas. '
+        'harness(webhooks="fail"): so do mistakes of a webhook receiver; webhooks="allow" permits all, '
+        'webhooks=["webhook-late"] these. '
+        'harness(client="fail"): so do client mistakes that cannot be intended; client="strict" reports all mistakes, '
+        'client=["no-backoff"] permits these, client="allow" all; with patience=2 a client may wait two seconds for an '
+        "answer. "
+        'harness(requests="required"): a test that sends no request fails; with "allow" it is not listed. '
+        'harness(dialect="azure"): the mock and the environment are those of one provider (openai, azure, foundry). '
+        'harness(key="sk-test"): requests with this key belong to the test, too. '
+        "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
+        'harness(as_of="2026-03"): mock the API as of that day or month. '
+        f'harness(contract="contract.yaml"): overrides written by `{COMMAND} learn`.',
     )
 
 

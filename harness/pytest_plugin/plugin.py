@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.core.errors import COMMAND, HarnessError
+from harness.core.errors import HarnessError
 from harness.pytest_plugin.as_script import compare_with_recording
 from harness.pytest_plugin.cassettes import note_outcome
 from harness.pytest_plugin.causes import fail_for, note_causes, uses_harness
@@ -35,7 +35,6 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import (
     ALLOW,
     REQUIRED,
-    add_ini_options,
     allowed_mistakes,
     allowed_refusals,
     judge_client,
@@ -72,6 +71,7 @@ PARTS = (
     "traces",
     "reports",
     "late",
+    "options",
 )
 """The other modules of the plugin, each registered as a plugin of its own."""
 
@@ -86,34 +86,6 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     for part in PARTS:
         name = f"harness.pytest_plugin.{part}"
         pluginmanager.register(import_module(name), name)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini options."""
-    add_ini_options(parser)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker `harness`."""
-    config.addinivalue_line(
-        "markers",
-        'harness(unused="fail"): unused turns fail the test; unused="allow" permits them. '
-        'harness(losses="fail"): so do parts of an answer that the client lost; losses="allow" permits all losses, '
-        'losses=["citation-dropped"] these, "strict" also reports those that may be intended. '
-        'harness(refusals="fail"): so do unexpected refusals; refusals="allow" permits all, '
-        'refusals=["call_needs_output", "tools"] those of these rules and areas. '
-        'harness(webhooks="fail"): so do mistakes of a webhook receiver; webhooks="allow" permits all, '
-        'webhooks=["webhook-late"] these. '
-        'harness(client="fail"): so do client mistakes that cannot be intended; client="strict" reports all mistakes, '
-        'client=["no-backoff"] permits these, client="allow" all; with patience=2 a client may wait two seconds for an '
-        "answer. "
-        'harness(requests="required"): a test that sends no request fails; with "allow" it is not listed. '
-        'harness(dialect="azure"): the mock and the environment are those of one provider (openai, azure, foundry). '
-        'harness(key="sk-test"): requests with this key belong to the test, too. '
-        "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
-        'harness(as_of="2026-03"): mock the API as of that day or month. '
-        f'harness(contract="contract.yaml"): overrides written by `{COMMAND} learn`.',
-    )
 
 
 @pytest.fixture(scope="session")
