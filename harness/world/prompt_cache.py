@@ -254,12 +254,12 @@ def _read_item(item: Json) -> tuple[str | bytes, Sequence[Text]]:
     if role in _ROLES and isinstance(content, str):  # most items
         return _ROLES[role], ((content, None),)
     head, name = split_item(item)
-    key = _ROLES.get(role or "") or _dump(head or REASONING)
+    key = _ROLES[role] if role in _ROLES and name == "content" else _dump(head or REASONING)
     content = item.get(name) if name else None
-    if isinstance(content, str):
-        return key, ((content, None),)
-    parts = objects_in(content)
-    return key, [(_read_part(part), part.get("prompt_cache_breakpoint")) for part in parts] or (("", None),)
+    if isinstance(content, list):
+        parts = [(_read_part(part), part.get("prompt_cache_breakpoint")) for part in objects_in(content)]
+        return key, parts or (("", None),)
+    return key, ((content if isinstance(content, str) else _dump(content), None),)
 
 
 def _read_part(part: Json) -> str | bytes:

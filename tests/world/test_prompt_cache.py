@@ -228,6 +228,30 @@ def test_a_prompt_is_kept_as_long_as_promised_after_its_last_use(model: str, mem
         assert (read(talk, LONG) > 0) == is_read
 
 
+def test_tools_that_an_item_adds_are_part_of_the_prompt() -> None:
+    talk = Conversation(model=NEW)
+    first, other = (
+        {"type": "additional_tools", "role": "developer", "tools": [WEATHER | {"description": text}]}
+        for text in ("One.", "Two.")
+    )
+    assert [read(talk, [added, user(LONG)]) > 0 for added in (first, other, first)] == [False, False, True]
+
+
+def test_a_screenshot_is_part_of_the_prompt() -> None:
+    talk = Conversation(model=NEW, tools=[{"type": "computer"}])
+    call = {"type": "computer_call", "call_id": "call_1", "actions": [{"type": "screenshot"}], "status": "completed"}
+    first, other = (
+        {
+            "type": "computer_call_output",
+            "call_id": "call_1",
+            "output": {"type": "computer_screenshot", "image_url": url},
+        }
+        for url in ("https://example.com/1.png", "https://example.com/2.png")
+    )
+    seen = [read(talk, [user("Go."), call, shown, user(LONG)]) > 0 for shown in (first, other, first)]
+    assert seen == [False, False, True]
+
+
 def test_arguments_nested_too_deep_are_not_compared() -> None:
     call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "[" * 300 + "]" * 300}
     output = {"type": "function_call_output", "call_id": "call_1", "output": LONG}
