@@ -163,8 +163,9 @@ def check_item(item: Item) -> Finding | None:
     response = {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]}
     if (finding := check_answer("Response", response)) is None:
         return None
+    place = finding.at.removeprefix("output[0]").removeprefix(".")
     message = finding.message.replace("output[0].", "").replace("required parameter", "member")  # it is no request
-    return finding._replace(at=finding.at.removeprefix("output[0]").removeprefix("."), message=message)
+    return finding._replace(at=place, message=message if place in message else f"{message} (at {place})")
 
 
 def render_input_items(items: Iterable[Json]) -> list[Json]:

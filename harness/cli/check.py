@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,8 @@ from harness.cli.support.app import ExitCode, print_text
 
 _IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^interactions:', re.M)
 """Members that recordings have at the beginning of a line: of a cassette, of HAR, of a JSON line."""
+
+_LINE = re.compile(r"line (\d+): what has")
 
 
 def check(
@@ -72,10 +75,28 @@ def _read_text(file: Path) -> str:
 
 def _find_secrets(file: Path, text: str) -> Iterator[str]:
     """Yield the places of a recording that seem to hold a secret; JSON lines are searched one by one."""
-    from harness.cassettes.scrubbing.leak_check import secrets_in
-
     if file.suffix not in (".jsonl", ".ndjson"):
-        yield from (f"{file}: {place}. Mask it, or record it again." for place in secrets_in(text))
+        yield from (f"{file}: {place}. Mask it, or record it again." for place in _name_once(text))
         return
     for number, line in enumerate(text.splitlines(), 1):
-        yield from (f"{file}:{number}: {place}. Mask it, or record it again." for place in secrets_in(line))
+        yield from (f"{file}:{number}: {place}. Mask it, or record it again." for place in _name_once(line))
+
+
+def _name_once(text: str) -> Iterator[str]:
+    """Yield the places of secrets, and a line only if none of its secrets is at the place of a member."""
+    from harness.cassettes.format.untrusted import parse_yaml_documents
+    from harness.cassettes.scrubbing.leak_check import secrets_in
+    from harness.core.errors import Malformed
+    from harness.core.secrets import TOKEN_PATTERN
+    from harness.explain.refusal import resolve_path
+
+    places, lines, members = secrets_in(text), text.splitlines(), set[str]()
+    with suppress(Malformed):
+        for document in parse_yaml_documents(text):
+            values = (str(resolve_path(document, place.partition(": ")[0])[1]) for place in places)
+            members |= {token[0] for value in values for token in TOKEN_PATTERN.finditer(value)}
+    for place in places:
+        line = _LINE.match(place)
+        tokens = {token[0] for token in TOKEN_PATTERN.finditer(lines[int(line[1]) - 1])} if line else set()
+        if not tokens or not tokens <= members:
+            yield place

@@ -107,8 +107,8 @@ def _print_report(report: Report) -> None:
     from harness.report.report import name_tests, unknown_model_lines
 
     console = make_console()
-    console.print(report.counts)
-    console.print(report.line)
+    for line in report.head:
+        console.print(line)
     for line in unknown_model_lines(report.unknown_models):
         console.print(line)
     for number, failures in enumerate(report.groups[:MAX_CAUSES], 1):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -103,7 +103,16 @@ def _limit(what: str, default: int | None) -> Any:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """The options of `responses-harness serve`."""
+    """The options of `responses-harness serve`, which its help shows in `GROUPS`."""
+
+    GROUPS: ClassVar[Mapping[str, str]] = {
+        "Address and access": "host port tls certificate key_file control_token allowed_host",
+        "What the model says": "script scripted replay paced pace webhook webhook_secret",
+        "The API and its account": "keys models zdr dialect assistants as_of contract",
+        "What is kept": "journal keep worlds store store_prefix store_seconds",
+        "What is judged": "unused losses client refusals reports trace",
+        "What is shown": "opens log metrics otel",
+    }
 
     command: list[str] | None = argument(
         None, "What to run with the mock; without it, serve until interrupted.", metavar="-- COMMAND..."

@@ -10,7 +10,7 @@ it works the same with pytest-xdist.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ class _Recorded:
         self._config = config
         self._uses: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
         self._said: list[str] = []
+        self._recorded: Counter[str] = Counter()
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Record the cassettes of tests that will not run."""
@@ -57,6 +58,7 @@ class _Recorded:
             use = {
                 "cassette": str(session.path),
                 "used": session.used_numbers,
+                "recorded": session.recorded_count,
                 "passed": report.passed and item.stash.get(_PASSED_STASH_KEY, False),
                 "tests": [test.nodeid for test in siblings],
                 "marks": sorted({_marked_place(test) for test in siblings}),
@@ -71,6 +73,8 @@ class _Recorded:
         """Collect the uses in the process that receives all reports."""
         if not hasattr(self._config, "workerinput") and (use := report.__dict__.pop(_USE_ATTRIBUTE, None)):
             self._uses[use["cassette"]][report.nodeid] = use
+            if use["recorded"] and use["passed"]:
+                self._recorded[use["cassette"]] += use["recorded"]
             if recovered := use["recovered"]:
                 self._said.append(recovered.replace(f"{self._config.rootpath.as_posix()}/", ""))
 
@@ -85,9 +89,13 @@ class _Recorded:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print where cassettes contradict the mock and how to learn from them, what was recovered, pruned, kept."""
+        from harness.core.text import pluralize
         from harness.overrides.offer import offer_learning
 
         written = [file for cassette in self._uses if (file := Path(cassette)).exists()]
+        for cassette, number in self._recorded.items():
+            name = Path(os.path.relpath(cassette, self._config.rootpath)).as_posix()
+            terminalreporter.write_line(f"{pluralize(number, 'exchange')} recorded in {name}")
         for line in [*(offer_learning(written, self._config.rootpath) if written else ()), *self._said]:
             terminalreporter.write_line(line)
 

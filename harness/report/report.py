@@ -336,10 +336,13 @@ class Report:
         return group_entries(failures, lambda failure: failure.group)
 
     @property
-    def counts(self) -> str:
-        """How many tests failed, passed and so on, and for how many causes: `3 failed, 12 passed; 2 causes`."""
+    def head(self) -> list[str]:
+        """The first lines: how many tests failed, passed and so on, for how many causes, and the run in one line."""
+        if self.examination:
+            return [self.line]
         causes = len(self.groups)
-        return "; ".join([count_outcomes(self.outcomes), *([pluralize(causes, "cause")] if causes else [])])
+        counts = "; ".join([count_outcomes(self.outcomes), *([pluralize(causes, "cause")] if causes else [])])
+        return [counts, self.line]
 
     def percent_covered(self, dimension: str) -> int:
         """Return the covered share of a dimension, in whole per cent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,7 +44,8 @@ class JournalViews:
 
     @property
     def said(self) -> ModelReplies:
-        """The old name of `replies`."""
+        """The old name of `replies`, which goes in the next release."""
+        warnings.warn("mock.said is now mock.replies; the old name goes.", DeprecationWarning, stacklevel=2)
         return self.replies
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -232,8 +233,10 @@ class Mock(JournalViews):
         self.world.client = replace(self.world.client, allowed=(*self.world.client.allowed, allowed))
         return allowed
 
-    learn = add_model
-    """The old name of `add_model`."""
+    def learn(self, family: Model) -> None:
+        """Add a family of models, as `add_model` does, whose old name goes in the next release."""
+        warnings.warn("mock.learn is now mock.add_model; the old name goes.", DeprecationWarning, stacklevel=2)
+        self.add_model(family)
 
     @named_arguments
     def file(

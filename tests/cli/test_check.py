@@ -25,7 +25,7 @@ version: 1
         ("a.yaml", TENFOLD, "a.yaml:5: its aliases expand to more than 100,000 values"),
         ("a.py", "script = []\n", "is empty"),
         ("a.txt", "hello", "not a script"),
-        ("tape.yaml", CASSETTE.replace("KEY", KEY), "tape.yaml: line 2: what has the form of a key"),
+        ("tape.yaml", CASSETTE.replace("KEY", KEY), "tape.yaml: interactions[0].request.body: a secret"),
         ("tape.jsonl", f'{{"a": 1}}\n{{"request": {{"input": "{KEY}"}}}}\n', "tape.jsonl:2: "),
         ("tape.har", f'{{"log": {{"entries": [{{"text": "{KEY}"}}]}}}}', "tape.har: "),
     ],
@@ -37,6 +37,16 @@ def test_what_is_wrong_is_found(tmp_path: Path, name: str, text: str, told: str)
     assert done.exit_code == 1
     assert told in done.stdout
     assert KEY not in done.stdout
+
+
+def test_each_place_is_named_once(tmp_path: Path) -> None:
+    file = tmp_path / "tape.yaml"
+    file.write_text(f"{CASSETTE.replace('KEY', KEY)}# {KEY[:-1]}9\n", encoding="utf-8")
+    told = run_cli("check", file).stdout.splitlines()
+    assert [line.removeprefix(f"{file}: ").partition(": ")[0] for line in told] == [
+        "line 5",
+        "interactions[0].request.body",
+    ]
 
 
 HEX_KEY = "83f2c50ebc7d0e1a2b3c4d5e6f708192"

@@ -62,7 +62,7 @@ def test_the_command_for_reports_reads_those_of_examinations(tmp_path: Path) -> 
     )
     lines = run_cli("report", str(tmp_path / "a.json")).stdout.splitlines()
     assert lines[0] == "mine 1.0: 1 fail"
-    assert lines[1].startswith("mine 1.0::answers/text[plain,replay]  examined answers/text: No. (the client)")
+    assert lines[2:5] == ["1. mine 1.0::answers/text[plain,replay]", "No.", "  fix     Yes."]
 
 
 def test_one_cause_of_many_cases_is_one_line_with_its_fix(tmp_path: Path) -> None:

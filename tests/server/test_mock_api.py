@@ -198,7 +198,7 @@ class TestWhatOnlyTheUserCanFix:
     def test_what_only_the_user_can_fix_is_a_turn_the_api_could_not_have_given(self) -> None:
         broken = message("hi")
         broken.members["content"] = "hi"
-        wanted = r"^script: message is not valid output of the API: Invalid type for 'output\[0\]\.content'"
+        wanted = r"^script: message is not valid output of the API: Invalid type for 'content'"
         with pytest.raises(ScriptError, match=wanted):
             MockApi().open("sk-mock").script(broken)
 
@@ -209,7 +209,7 @@ class TestWhatOnlyTheUserCanFix:
         mock.open("sk-mock").script(lambda _: broken)
         said = post(mock).body["error"]
         assert said["code"] == "ScriptError"
-        assert "(at output[0].content)" in said["message"]
+        assert "Invalid type for 'content'" in said["message"]
 
     def test_what_only_the_user_can_fix_is_a_fallback_that_raises(self) -> None:
         def fallback(call: ApiCall) -> list[Any]:

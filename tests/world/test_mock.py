@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import harness
+from harness.api.models import Model
 from harness.core.errors import ConfigError
 from harness.world.journal_views import JournalViews
 from harness.world.mock import Mock
@@ -30,6 +31,16 @@ def test_it_offers_what_is_documented_and_no_more() -> None:
     assert set(dir(Mock())) == DOCUMENTED
     own = {**vars(Mock), **vars(JournalViews)}
     assert {name for name in own if not name.startswith("_")} == DOCUMENTED
+
+
+def test_an_old_name_warns_and_does_the_same() -> None:
+    mock = Mock(World())
+    with pytest.warns(DeprecationWarning, match=r"mock\.said is now mock\.replies") as warned:
+        assert list(mock.said) == list(mock.replies)
+    assert warned[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match=r"mock\.learn is now mock\.add_model"):
+        mock.learn(Model("own-model", "own-model-2026-11-01"))
+    assert "own-model" in mock.world.models
 
 
 def test_what_is_set_on_it_is_set_in_its_world() -> None:

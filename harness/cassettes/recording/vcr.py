@@ -237,6 +237,11 @@ class CassetteSession:
         """The number of exchanges in the cassette."""
         return len(self.vcr_cassette.requests)
 
+    @property
+    def recorded_count(self) -> int:
+        """The number of exchanges that were recorded now."""
+        return self.exchange_count - self._loaded_count
+
     def find_unplayed(self, most: int) -> Sequence[Interaction]:
         """Return up to `most` exchanges of the cassette that were neither replayed nor recorded."""
         used = set(self.used_numbers)

@@ -89,7 +89,18 @@ class _CommandGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command of `responses-harness`."""
+    """A command of `responses-harness`; its help shows options by group, if they have one."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the arguments and options, a section for each group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            title = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            if record := parameter.get_help_record(ctx):
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or title, []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line, without taking the next option for the value of one that lacks its own.
@@ -285,7 +296,9 @@ def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]
     """Turn a function of a context and an object of the dataclass `made` into a typer command.
 
     The fields of `made` are declared by `option` and `argument`. Flags have no opposite: there is no `--no-json`.
+    Its `GROUPS`, if it has any, name the fields that the help shows below each title.
     """
+    panels = {name: title for title, names in getattr(made, "GROUPS", {}).items() for name in names.split()}
 
     def decorate(command: CommandT[T]) -> Callable[..., None]:
         def run(context: typer.Context, **values: Any) -> None:
@@ -298,7 +311,8 @@ def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]
             kind, names = types[member.name], member.metadata["names"]
             if kind is bool and not names:
                 names = (f"--{member.name.replace('_', '-')}",)
-            hints[member.name] = Annotated[kind, member.metadata["make"](*names)]
+            panel = panels.get(member.name)
+            hints[member.name] = Annotated[kind, member.metadata["make"](*names, rich_help_panel=panel)]
             default = Parameter.empty if member.default is MISSING else member.default
             parameters.append(
                 Parameter(member.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[member.name])

@@ -33,7 +33,7 @@ def render(report: Report) -> str:
         Xml.SubElement(properties, "property", {"name": name, "value": value})
     for case in report.cases:
         _add_case(suite, case)
-    lines = [report.counts, report.line, *unknown_model_lines(report.unknown_models)]
+    lines = [*report.head, *unknown_model_lines(report.unknown_models)]
     Xml.SubElement(suite, "system-out").text = "\n".join(lines)
     return _render_xml(suites)
 

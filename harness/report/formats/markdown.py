@@ -23,8 +23,9 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     groups = report.groups
-    yield f"### {'❌' if groups else '✅'} {report.counts}"
-    for line in [report.line, *unknown_model_lines(report.unknown_models)]:
+    first, *others = report.head
+    yield f"### {'❌' if groups else '✅'} {first}"
+    for line in [*others, *unknown_model_lines(report.unknown_models)]:
         yield f"\n{_escape(line)}"
     for number, failures in enumerate(groups[:MAX_CAUSES], 1):
         named = " ".join(shorten(name_tests(failures), 300).split()).replace("`", "'")

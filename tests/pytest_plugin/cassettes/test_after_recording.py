@@ -52,6 +52,13 @@ def asks(**texts: str) -> str:
     return "".join(ASK.format(name=name, text=text) for name, text in texts.items())
 
 
+def test_a_recording_says_what_it_has_recorded_and_where(run: Run, inputs: Inputs) -> None:
+    run(asks(one="a", two="b"), "--record").shows("2 exchanges recorded in cassettes/shared.yaml", passed=2)
+    run(asks(one="a", two="b", three="c"), "--record").shows("1 exchange recorded in cassettes/shared.yaml", passed=3)
+    run(asks(one="a", two="b", three="c"), "--record").hides("*recorded in*")
+    assert inputs() == ["a", "b", "c"]
+
+
 @pytest.mark.slow
 def test_a_changed_request_leaves_no_dead_exchange(run: Run, inputs: Inputs) -> None:
     run(asks(one="old", two="same"), "--record").assert_outcomes(passed=2)
