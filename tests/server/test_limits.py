@@ -120,7 +120,7 @@ def test_the_report_says_what_the_journal_has_dropped() -> None:
     api = bounded(exchanges=2)
     for number in range(1, 5):
         ask(api)
-        dropped = "Not looked at for losses" in judge_world(api.open(KEY)).report
+        dropped = "Not checked for losses" in judge_world(api.open(KEY)).report
         assert dropped == (number > 2)
     assert "the first 2 exchanges" in judge_world(api.open(KEY)).report
 

@@ -1,4 +1,4 @@
-"""What a connection does with the bytes of a client and with the messages of an ASGI app, without the fast path."""
+"""What a connection does with the bytes of a client and with the messages of an ASGI app."""
 
 from __future__ import annotations
 
