@@ -1,4 +1,4 @@
-"""What a coding agent did in a run: the commands of its shell calls with their outputs, and the files it changed."""
+"""What a coding agent did in a run: shell commands with their outputs, and changed files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.items.transcript import input_items
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A command that the model asked for: its text, and the output that the model was sent; None without one."""
+    """A command that the model asked for: its text, and the output sent to the model (None: no output)."""
 
     text: str
     output: str | None = None
@@ -35,7 +35,9 @@ class Ran:
         return self.holds
 
     def __repr__(self) -> str:
-        listed = "".join(f"\n  {number}. {shorten(each.text, 200)}" for number, each in enumerate(self.run.commands, 1))
+        listed = "".join(
+            f"\n  {number}. {shorten(command.text, 200)}" for number, command in enumerate(self.run.commands, 1)
+        )
         return f"{self.claim}: {'yes' if self.holds else 'no'}; it ran{listed or ' no command'}"
 
     def before(self, text: str) -> Ran:
@@ -61,7 +63,7 @@ class CodingRun:
 
     def ran(self, text: str) -> Ran:
         """Return whether a command with this text ran: `run.ran("pytest").before("git commit")`."""
-        first = next((number for number, each in enumerate(self.commands) if text in each.text), -1)
+        first = next((number for number, command in enumerate(self.commands) if text in command.text), -1)
         return Ran(first >= 0, f"ran {quote(text)}", self, first)
 
 

@@ -68,7 +68,7 @@ def find_difference(before: Any, now: Any, at: str = "", depth: int = MAX_DEPTH)
         pairs = ((f"{at}[{index}]", _at(before, index), _at(now, index)) for index in range(max(len(before), len(now))))
     else:
         return FirstDifference(at, before, now)
-    found = (find_difference(one, other, place, depth - 1) for place, one, other in pairs)
+    found = (find_difference(was, is_now, place, depth - 1) for place, was, is_now in pairs)
     return next(filter(None, found), None)
 
 

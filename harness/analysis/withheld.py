@@ -31,7 +31,7 @@ _TIER = re.compile(rf"(gpt-\d+(?:\.\d+)?)-({'|'.join(_TIERS)})")
 
 
 class Thought(NamedTuple):
-    """A reasoning item as it was said: by which model, to which end user, and the digest of what came before it."""
+    """A reasoning item as the model gave it: the model, the end user, and the digest of the history before."""
 
     id: str
     model: str
@@ -113,7 +113,7 @@ def view_settings(body: Json, family: Model) -> Json:
 
 
 def digest_prefixes(body: Json, family: Model, items: Sequence[Json]) -> list[int]:
-    """Return the digests of what comes before each item, and before the one that follows them."""
+    """Return the digests of the history before each item, and of the whole."""
     digests = [_extend_digest(0, view_settings(body, family))]
     for view in view_items(items):
         digests.append(digests[-1] if view is None else _extend_digest(digests[-1], view))

@@ -132,11 +132,13 @@ def _print_outlook(report: Report, as_json: Path | None) -> bool:
     from harness.report.report import OUTLOOK_KINDS
 
     lines = outlook_lines(
-        (case.id, (found for found in case.found if found.kind in OUTLOOK_KINDS)) for case in report.cases
+        (case.id, (finding for finding in case.found if finding.kind in OUTLOOK_KINDS)) for case in report.cases
     )
     for line in lines if as_json != Path("-") else ():
         print_text(line)
-    return any(found.kind in OUTLOOK_KINDS and not found.expected for case in report.cases for found in case.found)
+    return any(
+        finding.kind in OUTLOOK_KINDS and not finding.expected for case in report.cases for finding in case.found
+    )
 
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:

@@ -163,4 +163,4 @@ def escape_values(value: Any) -> Any:
 def count_shared(text: str, other: str) -> int:
     """Count the characters with which both texts begin."""
     pairs = enumerate(zip(text, other, strict=False))
-    return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))
+    return next((place for place, (character, expected) in pairs if character != expected), min(len(text), len(other)))

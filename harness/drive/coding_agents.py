@@ -4,7 +4,7 @@ codex = CodingAgent("codex", mock, folder)
 run = codex("Fix the test.")
 assert run.ran("pytest").before("git commit")
 
-Its configuration is written into a home of its own, and a proxy that is none keeps it from other hosts.
+Its configuration is written into a home of its own, and a fake proxy keeps it from other hosts.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class CodingCli:
-    """A coding agent: its program and package, what writes its configuration, and what builds its command line.
+    """A coding agent: its program and package, and functions that write its configuration and build its command line.
 
     `settle` returns further variables; `arguments` takes the prompt, the images, and whether the last session goes on.
     """

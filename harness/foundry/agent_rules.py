@@ -59,7 +59,7 @@ EXISTING_AGENT = (
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent that is read must exist."""
+    """Agents that are read must exist."""
     yield from check_agent_exists(world, request.params["agent_name"], None)
 
 
@@ -83,7 +83,7 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Read a version that the agent has: `GET /agents/{name}/versions` lists them.",
 )
 def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json]:
-    """A version of an agent that is read must exist."""
+    """Versions of agents that are read must exist."""
     yield from check_agent_exists(world, request.params["agent_name"], request.params["agent_version"])
 
 
@@ -100,7 +100,7 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent that is read, changed or deleted must exist, in the requested version."""
+    """Agents that are read, changed or deleted must exist, in the requested version."""
     indicator = as_object(as_object(request.body).get("version_indicator")).get("agent_version")
     version = request.params.get("agent_version", request.query.get("agent_version", indicator))
     yield from check_agent_exists(world, request.params["agent_name"], version)
@@ -314,7 +314,7 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
 )
 def hosted_agents_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent can be hosted only in some regions."""
+    """Agents can be hosted only in some regions."""
     definition = as_object(as_object(sent_version(request)).get("definition"))
     if not world.account.hosts_agents and definition.get("kind") == "hosted":
         yield {}

@@ -57,7 +57,7 @@ def render_failure(causes: Sequence[Cause], details: str = "") -> str:
 
 
 def cause_of_error(item: pytest.Item, error: BaseException) -> Cause:
-    """Build the cause of a test that only its own error explains, at the last line of the project that led to it."""
+    """Build the cause of a test that only its error explains, at the last line of the project before the error."""
     from harness.explain.model import Cause, raised_cause
 
     places = project_lines(error)

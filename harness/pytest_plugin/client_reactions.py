@@ -1,4 +1,4 @@
-"""Notes what the code under test does with answers in this process: client errors that it catches, streams that it reads.
+"""Notes what the code under test does with answers in this process: caught client errors, streams read.
 
 A test that catches an error, with `pytest.raises`, `pytest.RaisesGroup` or `assertRaises`, expects the refusal behind it:
 one that carries the answer (`error.response.headers` as in openai, httpx and requests, or `error.headers`), or has one

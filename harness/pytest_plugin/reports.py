@@ -204,7 +204,7 @@ class _Reporter:
         for file in self.files:
             self._write_file(file)
         self.problems += dict.fromkeys(summary[PROBLEM] for summary in self.summaries.values() if PROBLEM in summary)
-        if any(not found["expected"] for summary in self.summaries.values() for found in summary.get(_AHEAD, ())):
+        if any(not finding["expected"] for summary in self.summaries.values() for finding in summary.get(_AHEAD, ())):
             self.problems.append("Requests of these tests will not be accepted: see the lines above.")
         if self.least is not None and self.summaries:
             self._check_coverage(self.least)
@@ -246,7 +246,9 @@ class _Reporter:
         from harness.report.outlook import outlook_lines
 
         ahead = {test: summary.get(_AHEAD, ()) for test, summary in self.summaries.items()}
-        return outlook_lines((test, [ReportFinding(**found) for found in findings]) for test, findings in ahead.items())
+        return outlook_lines(
+            (test, [ReportFinding(**finding) for finding in findings]) for test, findings in ahead.items()
+        )
 
     def _write_file(self, file: Path) -> None:
         try:

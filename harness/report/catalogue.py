@@ -220,7 +220,7 @@ def _shutdowns_of(names: Sequence[str]) -> dict[str, Shutdown]:
 
 
 def describe_model(family: str) -> str:
-    """Describe a family by its other names; one of which only the name is known by what that means."""
+    """Describe a family by its other names, or say that only the name is known."""
     facts = load_model_facts().families[family]
     others = [name for name in facts["names"].value if name != family]
     named = f"Also {', '.join(others)}." if others else "It has no other name."

@@ -67,7 +67,7 @@ NOTHING_ASKED = Outlook()
 
 
 def _judge_as(model: str, request: Request, world: World, exchange: int | None) -> Iterator[ReportFinding]:
-    """Yield what another model would refuse of a request, else what it would change, else that nothing is known of it."""
+    """Yield what another model would refuse in a request, else what would change, else that the model is unknown."""
     day = world.as_of
     if check(WorldCall(request, world)).violation:  # since then, the World has lost what the request needs
         return
@@ -94,7 +94,7 @@ def _list_changes(call: WorldCall, other: WorldCall, world: World) -> Iterator[s
     """Yield the settings that another model would have instead, and the reasoning that it may not read."""
     if call.request.operation != CREATE_RESPONSE:
         return
-    before, after = (_read_settings(each, world) for each in (call, other))
+    before, after = (_read_settings(asked, world) for asked in (call, other))
     for name, value in after.items():
         if name != "model" and before.get(name) != value:
             yield f"{name} {_show(before.get(name))} becomes {_show(value)}"

@@ -212,7 +212,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredBy:
-    """The turn of a script that answered: its number, the route, the place in the script, and its statement there."""
+    """The turn of a script that answered: its number and route, its place in the script, and the statement there."""
 
     turn: int = 0
     route: str = ""

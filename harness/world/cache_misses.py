@@ -77,8 +77,8 @@ def compare_prompts(before: Prompt, now: Prompt) -> PromptDifference | None:
 
 def _compare_settings(before: Prompt, now: Prompt) -> PromptDifference | None:
     old, new = read_settings_in_prefix(before), read_settings_in_prefix(now)
-    for at, reason in _REASONS.items():
-        if first := find_difference(old[at], new[at], at):
+    for setting, reason in _REASONS.items():
+        if first := find_difference(old[setting], new[setting], setting):
             return PromptDifference(reason, first, 0)
     # From GPT-6.2 on the API appends instructions to the input.
     if now.settings.family.withholds:

@@ -62,7 +62,7 @@ class CacheUse(NamedTuple):
 
 
 class CachedPrompt(NamedTuple):
-    """A prompt that the cache has seen: its exchange, when it came, what it used, and the output it led to."""
+    """A prompt that the cache has seen: its exchange, time, usage and output."""
 
     exchange: int
     at: int
@@ -72,7 +72,7 @@ class CachedPrompt(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A boundary in a prompt: its key in the cache, the tokens before it, its lifetime, and whether to write it."""
+    """A boundary in a prompt: the key in the cache, the tokens before, the lifetime, and whether to write it."""
 
     key: int
     tokens: int
@@ -127,7 +127,7 @@ class PromptCache:
 
 
 def read_settings_in_prefix(prompt: Prompt) -> Json:
-    """Return what a request sets besides texts that changes how its prompt begins, by its place in the request."""
+    """Return the settings of a request, besides texts, that change the beginning of the prompt, by place."""
     body, shown = prompt.body, prompt.settings.initial_response
     text, tier = shown.get("text") or {}, body.get("service_tier")
     return {

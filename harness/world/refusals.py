@@ -1,4 +1,4 @@
-"""Requests that were refused: which of them a World had asked for, and those whose keys lead to no World.
+"""Refused requests: those that a World had asked for, and those with a key of no World.
 
 A refusal is asked for by a turn of the script or by the account (`Answer.expected`), by an `ExpectedRefusal`, or by a test
 that has caught the client's error for that very request. Every other one fails its test.

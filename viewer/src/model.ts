@@ -183,7 +183,7 @@ export interface Tried {
   readonly failed: string;
 }
 
-/** The turn of a script that answered: its number, the route, the place in the script, and its statement there. */
+/** The turn of a script that answered: its number and route, its place in the script, and the statement there. */
 export interface AnsweredBy {
   readonly turn: number;
   readonly route: string;

@@ -53,12 +53,12 @@ def _window(window: str = "2h", **members: object) -> Json:
     ],
 )
 def documented_refusal(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request has a combination of members that the API is documented to refuse."""
+    """Requests have a combination of members that the API is documented to refuse."""
     for exchange in client.exchanges:
         body = exchange.request.body
         if exchange.request.operation == CREATE_RESPONSE and exchange.status == 200 and isinstance(body, dict):
-            for what, where in (*_in_background(body), *_in_programs(body), *_in_images(body)):
-                yield {"number": exchange.number, "what": what, "where": where, "certain": True}
+            for members, where in (*_in_background(body), *_in_programs(body), *_in_images(body)):
+                yield {"number": exchange.number, "what": members, "where": where, "certain": True}
 
 
 def _in_background(body: Json) -> Iterator[tuple[str, str]]:

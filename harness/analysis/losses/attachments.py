@@ -94,7 +94,8 @@ def attachment_altered(request: HistoryRequest, history: History) -> Iterator[Lo
         )
         if is_other or (len(old) < len(new) and {*old} == {*new}):
             shown = {
-                name: ", ".join(quote(value) for _, value in found) for name, found in (("was", old), ("now", new))
+                name: ", ".join(quote(value) for _, value in references)
+                for name, references in (("was", old), ("now", new))
             }
             yield {"at": place, "said": before.number, "what": describe_item(was), **shown}
 
@@ -107,7 +108,7 @@ def _references(item: Json) -> list[tuple[str, str]]:
 
 
 def _find_sent_again(request: HistoryRequest, history: History) -> Iterator[tuple[HistoryRequest, Json, str, Json]]:
-    """Find the items of the request that a history continues: that request, the item, its place here, and how it is here."""
+    """Find the items of the request that a history continues: the request, the item, and its place and form here."""
     replies, _ = history.find_continued(request)
     if not request.is_chained and replies and not replies[-1].request.is_chained:
         before = replies[-1].request

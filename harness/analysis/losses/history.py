@@ -324,9 +324,9 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
                 words: None,
                 **dict.fromkeys(as_string(part.get("text")) for part in objects_in(item.get("content"))),
             }
-            for found in filter(None, (find_printed_item(text.strip(), history) for text in texts)):
-                if not here & set(_item_ids(found[1])):
-                    yield _coercion_facts(place, *found, "became a message with its JSON as text")
+            for number, printed in filter(None, (find_printed_item(text.strip(), history) for text in texts)):
+                if not here & set(_item_ids(printed)):
+                    yield _coercion_facts(place, number, printed, "became a message with its JSON as text")
 
 
 def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFacts:

@@ -250,7 +250,7 @@ def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
 def _find_turn(
     item: Json, key: ItemKey, start: int, end: int, request: HistoryRequest, history: History
 ) -> _Turn | None:
-    """Find the reply that an item repeats, if other user messages preceded it; of equal ones, that of its transcript."""
+    """Find the reply that an item repeats, if other user messages preceded it; of equal replies, that of its transcript."""
     originals = history.find_originals(item)[-MOST_ORIGINALS:]
     is_certain = start > 0 or as_string(item.get("id")) in history.by_id
     if not is_certain and len(originals) == 1:
@@ -310,7 +310,7 @@ def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
 
 
 def _describe_change(turn: _Turn, original: Json, item: Json) -> str:
-    """Describe how the words of a user message were changed; empty if there are none or the client may have meant it."""
+    """Describe how the words of a user message were changed; empty without words, or if it may be meant."""
     was, now = (message_text(message).strip() for message in (original, item))
     if not now:
         return ""

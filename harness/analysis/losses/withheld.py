@@ -1,4 +1,4 @@
-"""Reasoning that comes back but that the model does not get, because the client edited what came before it."""
+"""Reasoning that comes back, but is withheld from the model, because the client edited the history before."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _then(
     ],
 )
 def reasoning_withheld(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The answer lists reasoning that the model did not get, mostly since the client edited what came before it.
+    """Answers list reasoning that the model did not get, mostly since the client edited the history before.
 
     Models from GPT-6.2 on drop reasoning after an edit of the history, and reasoning of a better model, of another end
     user or organization. The first of each answer and reason is reported, with the first place that differs.
@@ -178,7 +178,7 @@ def _withheld_facts(id: str, reason: str, request: HistoryRequest, history: Hist
     ],
 )
 def reasoning_outdated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Reasoning comes back after an edit of what came before it, or for a model that reads that of its turn only.
+    """Reasoning comes back after an edit of the history before, or for a model that reads only reasoning of its turn.
 
     Models before GPT-6.2 read it all the same, and only the cache is lost.
     """
@@ -211,7 +211,7 @@ def _find_place(id: str, request: HistoryRequest, history: History) -> int:
 
 
 def _name_place(place: int, request: HistoryRequest) -> str:
-    """Return the place in the request of an item of its transcript; `input` for one that it continues by id."""
+    """Return the place in the request of an item of its transcript; `input` for an item of the continued response."""
     own = place - len(request.previous_items)
     return request.placed_items[own][0] if 0 <= own < len(request.placed_items) else "input"
 
@@ -243,15 +243,15 @@ def _find_edit(original: OutputItem, place: int, request: HistoryRequest) -> _Ed
         return _setting_change(found, was, now)
     said = _read_items([*asked.transcript.items, *original.reply.output[: original.index]])
     sent = _read_items(request.transcript.items[:place])
-    for count, (one, other) in enumerate(zip_longest(said, sent, fillvalue=_END)):
-        if one.view != other.view:
-            at = _name_place(place if other is _END else other.place, request)
+    for count, (original_item, sent_item) in enumerate(zip_longest(said, sent, fillvalue=_END)):
+        if original_item.view != sent_item.view:
+            at = _name_place(place if sent_item is _END else sent_item.place, request)
             return _item_change(at, [*said[count:], _END], [*sent[count:], _END])
     return None
 
 
 class _Read(NamedTuple):
-    """An item of a transcript, its index there, and what the model reads of it."""
+    """An item of a transcript, its index, and what the model reads of it."""
 
     item: Json
     place: int
@@ -286,7 +286,7 @@ def _setting_change(found: FirstDifference, was: Json, now: Json) -> _Edit:
 
 
 def _item_change(at: str, said: Sequence[_Read], sent: Sequence[_Read]) -> _Edit:
-    """Describe the edit that leads from the items `said` to those that were `sent`, the first of which differ."""
+    """Describe the edit from the items `said` to the items `sent`, of which the first differ."""
     one, other = said[0], sent[0]
     if one is not _END and (other is _END or said[1].view == other.view):
         return _Edit(at, f"the client dropped the {one}", _APPEND)

@@ -249,7 +249,7 @@ def apply_agent(request: Request) -> Request:
 
 
 def add_definition(request: Request, definition: Json) -> Request:
-    """Add the definition of its agent to a request that names one in its body, as far as the client has not set it."""
+    """Add the definition of the agent named in a request's body, except for members that the client has set."""
     body = request.body
     if not definition or not request.operation.startswith(_OPERATIONS_OF_AGENTS) or not isinstance(body, dict):
         return request

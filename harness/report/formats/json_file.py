@@ -92,7 +92,7 @@ def merge_reports(reports: Sequence[Report]) -> Report:
 
 
 def _number_clients(reports: Sequence[Report]) -> list[Report]:
-    """Number the clients of examinations whose name another one has, so that they stand side by side."""
+    """Number clients of the same name, so that examinations stand side by side."""
     times: Counter[str] = Counter()
     return [_rename_clients(report, times) if report.examination else report for report in reports]
 
