@@ -76,11 +76,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def read_terminal(run: Run) -> dict[str, str]:
-    """Read the section of each test."""
+    """Read the section of each test, without its mark in the source that is shown."""
     failures = re.split(r"^=+ (?:warnings summary|responses-harness: after the tests)", run.printed, flags=re.M)[0]
+    failures = re.sub(r"^    @pytest\.mark\.cause\(.*?^    (?=@|def )", "", failures, flags=re.M | re.S)
     parts = re.split(r"^_{2,} (?:ERROR at \w+ of )?(\w+) _{2,}\n", failures, flags=re.M)
     late = run.printed.partition("responses-harness: after the tests")[2].partition("\n=")[0]
-    return {**dict(zip(parts[1::2], parts[2::2], strict=True)), LATE: late}
+    shown = dict(zip(parts[1::2], parts[2::2], strict=True))
+    marked = {test: re.sub(r"^> +", f"in {test}: ", text, flags=re.M) for test, text in shown.items()}
+    return {**marked, LATE: late}  # pytest marks the line that failed
 
 
 def read_json(run: Run) -> dict[str, str]:

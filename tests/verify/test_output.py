@@ -98,7 +98,7 @@ class TestVerify:
         as_json, as_xml = tmp_path / "a.json", tmp_path / "a.xml"
         run_cli("verify", write_jsonl(tmp_path, [OTHER]), "--report", as_json, "--report", as_xml)
         case = read_report(as_json).cases[-1]
-        assert (case.id, case.outcome, case.unexpected[0].kind) == ("nothing judged", "error", "unreadable")
+        assert (case.id, case.outcome, case.found[0].kind) == ("nothing judged", "error", "unreadable")
         assert 'errors="1"' in as_xml.read_text()
         assert "llm.corp.example" in as_xml.read_text()
 

@@ -29,6 +29,10 @@ from tests.support.websockets import cassette, connection, create, frames_sent, 
 ROOT = Path(__file__).parents[2]
 
 
+def unexpected(case: ReportCase) -> list[ReportFinding]:
+    return [finding for finding in case.found if not finding.expected]
+
+
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,7 +61,7 @@ def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
 
 def only(report: Report) -> tuple[ReportCase, ReportFinding]:
     (trial,) = report.cases
-    (found,) = trial.unexpected
+    (found,) = unexpected(trial)
     return trial, found
 
 
@@ -109,7 +113,7 @@ def test_what_is_found_stands_at_its_exchange(name: str) -> None:
     made, (id, at), words = FOUND[name]
     trial, found = only(reported(own([TAKEN, made]), code=1))
     assert (trial.outcome, found.kind, found.id, found.at) == ("failed", "disagreement", id, at)
-    assert (found.exchange, found.line, trial.location_of(found)) == (2, 2, ("tape.jsonl", 2))
+    assert (found.exchange, found.line, trial.failures[0].name) == (2, 2, "tape.jsonl:2")
     assert words in found.message
 
 
@@ -135,7 +139,7 @@ def test_a_stream_that_the_mock_renders_differently() -> None:
     made = own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}])
     verify(made, "--respell", "--report", "o.json")
     (trial,) = read_report(Path("o.json")).cases
-    found = next(finding for finding in trial.unexpected if finding.id == "respelled.different")
+    found = next(finding for finding in unexpected(trial) if finding.id == "respelled.different")
     assert (found.kind, found.at) == ("disagreement", "events[1]")
     assert found.message.startswith(VERDICT_TEXTS["respelled.different"])
     assert found.message.endswith("mock      response.in_progress")
@@ -202,7 +206,7 @@ def test_every_form_is_written() -> None:
     assert "1 disagreement" in Path("o.md").read_text()
     [row] = in_page(Path("o.html").read_text())[0].cases
     [cause] = row.causes
-    assert (cause.kind, dict(cause.rows)["verdict"], cause.rule) == ("disagreement", "refusals.missed", "")
+    assert (cause.kind, cause.group.split(":")[1], cause.rule) == ("disagreement", "refusals.missed", "")
 
 
 @pytest.mark.parametrize(("checkout", "place"), [("..", "{here}/a/tape.jsonl"), ("elsewhere", "a/tape.jsonl")])

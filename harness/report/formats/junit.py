@@ -55,8 +55,8 @@ def _add_case(suite: Xml.Element, case: ReportCase) -> None:
     }
     test = Xml.SubElement(suite, "testcase", {**names, "time": f"{case.seconds:.3f}"})
     if element_name := _OUTCOME_ELEMENTS.get(case.outcome):
-        message = case.causes[0].what if case.causes else case.why.partition("\n")[0]
-        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(" ".join(message.split()))})
+        message = case.causes[0].what if case.causes else case.why
+        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(message.partition("\n")[0])})
         then = [f"then: {text}" for text in case.consequences] if case.causes else [case.why]
         text = "\n".join(filter(None, [*(f"{failure.name}\n{failure.text}" for failure in case.failures), *then]))
         outcome.text = _replace_invalid(text)
