@@ -51,7 +51,6 @@ from harness.world.route import Turn
 
 AZURE = ("azure", "foundry")
 GUIDE = "https://example.org/guide"
-RECORDED = "recorded answers of Azure OpenAI and Foundry, 2025 and 2026"
 
 
 def _through_azure(name: str, title: str, task: Task, script: Script, *checks: Check, **words: Any) -> None:
@@ -60,7 +59,7 @@ def _through_azure(name: str, title: str, task: Task, script: Script, *checks: C
         *checks,
         title=title,
         does=words.pop("does", f"{title}, from Azure's form of the API."),
-        source=words.pop("source", RECORDED),
+        source=words.pop("source", "recorded answers of Azure OpenAI and Foundry, 2025 and 2026"),
         shows=words.pop("shows", "The same as from OpenAI."),
         dialects=AZURE,
         task=task,

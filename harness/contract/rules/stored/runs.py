@@ -26,7 +26,6 @@ READ_RUN = Case(on=f"GET {RUN_PATH}")
 TWICE_READ_RUN = (*STARTED_RUN, READ_RUN, READ_RUN)
 """The steps to a run that has ended, or waits for the outputs of its calls."""
 UPDATE_RUN = Case({"metadata": {"a": "b"}}, on=f"POST {RUN_PATH}")
-CANCEL_RUN = Case(on=f"POST {RUN_PATH}/cancel")
 CALLS_TURN = ([function_call("f", {}, call_id="call_a"), function_call("g", {}, call_id="call_b")],)
 APPROVAL_REQUEST_TURN = ([mcp_approval_request("s", "f")],)
 CREATE_BARE_ASSISTANT = Case({"model": "gpt-4o"}, on="POST /assistants")
