@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from harness.pytest_plugin import client_origin
 from tests.support.inner_run import Run
+
+
+def test_a_loader_of_other_modules_notes_the_sdk_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loader:
+        """As pytest's, which loads every module whose assertions it rewrites."""
+
+        def create_module(self, spec: Any) -> None: ...
+
+        def exec_module(self, module: ModuleType) -> None: ...
+
+        def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec:
+            return ModuleSpec(name, self)
+
+    noted: list[str] = []
+    monkeypatch.setattr(sys, "meta_path", [Loader()])
+    monkeypatch.setattr(client_origin, "_note_clients_of", lambda module: noted.append(module.__name__))
+    spec = client_origin.ClientNoter().find_spec("openai")
+    for name in ("fractions", "openai"):
+        spec.loader.exec_module(ModuleType(name))
+    assert noted == ["openai"]
 
 
 def test_a_program_with_a_key_of_its_own_is_let_in_by_the_mark(run: Run) -> None:
