@@ -41,7 +41,8 @@ class TestAResponse:
         client.mock.script(ANSWER)
         client.ask(**how)
         assert [(reply.text, reply.annotations) for reply in client.mock.replies] == [("See the report.", [LOGGED])]
-        assert client.mock.said == client.mock.replies, "the old name still works"
+        with pytest.deprecated_call(match=r"mock\.said is now mock\.replies"):
+            assert client.mock.said == client.mock.replies
 
     def test_in_the_background_was_said_when_it_was_read(self, client: Client) -> None:
         client.mock.script(ANSWER)

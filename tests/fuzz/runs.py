@@ -95,7 +95,7 @@ READERS: Mapping[str, Callable[[World], object]] = {
     "flow": lambda world: Mock(world).flow.mermaid,
     "calls": lambda world: [call.as_json() for call in Mock(world).calls],
     "approvals": lambda world: Mock(world).approvals,
-    "said": lambda world: [item.as_json() for item in Mock(world).said],
+    "replies": lambda world: [item.as_json() for item in Mock(world).replies],
     "report": lambda world: judge_world(Mock(world), verbose=True),
 }
 """What a test and its report read of a journal."""
