@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,13 +24,14 @@ PROGRAMS = {
     "pi": ".bin/pi",
 }
 """Where npm puts each program, without the scripts of its package."""
-SHELLS = {
-    "codex": ("exec_command", "cmd"),
-    "copilot": ("bash", "command"),
-    "opencode": ("bash", "command"),
-    "pi": ("bash", "command"),
+DESCRIBED = {"description": "Run it."}
+SHELLS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "codex": ("exec_command", "cmd", {}),
+    "copilot": ("bash", "command", DESCRIBED),
+    "opencode": ("bash", "command", DESCRIBED),
+    "pi": ("bash", "command", {"timeout": 60}),
 }
-NEEDS_DESCRIPTION = ("copilot", "opencode")
+"""The shell tool of each agent, the argument with the command, and what else it requires."""
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 
@@ -44,17 +46,17 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def agent(mock: Any, work: Path, request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Configure an agent: `agent("codex")("Fix it.")`."""
+def agent(mock: Any, work: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Configure an agent: `agent("codex")("Fix it.")`; pi needs the Node of the environment."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     modules = request.config.getoption("--node-modules")
     return lambda name, **options: mock.coding_agent(name, folder=work, program=modules / PROGRAMS[name], **options)
 
 
 def shell(name: str, command: str) -> Any:
     """Return a call of the shell, as the model of an agent makes it."""
-    tool, argument = SHELLS[name]
-    described = {"description": "Run it."} if name in NEEDS_DESCRIPTION else {}
-    return function_call(tool, {argument: command, **described})
+    tool, argument, others = SHELLS[name]
+    return function_call(tool, {argument: command, **others})
 
 
 def outputs(exchange: Any) -> list[str]:
