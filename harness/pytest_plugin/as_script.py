@@ -49,8 +49,10 @@ def _cassette_script(request: pytest.FixtureRequest, openai_mock: Mock) -> Itera
 
 def compare_with_recording(item: pytest.Item, report: pytest.TestReport) -> None:
     """Compare the requests of a test with those of its recording, once its body has run."""
-    played = item.stash.get(_PLAYED_STASH_KEY, None)
-    if played and report.when == "call":
+    if _PLAYED_STASH_KEY not in item.stash:
+        return
+    played = item.stash[_PLAYED_STASH_KEY]
+    if report.when == "call":
         from harness.core.text import escape_controls
         from harness.verify.recorded_script import find_changes, summarize_changes
 
@@ -62,7 +64,7 @@ def compare_with_recording(item: pytest.Item, report: pytest.TestReport) -> None
             setattr(report, _ATTRIBUTE, lines)
             if report.failed:
                 report.sections.append((TITLE, "\n".join(lines)))
-    if played and report.when == "teardown":
+    if report.when == "teardown":
         del item.stash[_PLAYED_STASH_KEY]
 
 

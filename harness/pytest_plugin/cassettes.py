@@ -150,8 +150,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 def _list_misses(item: pytest.Item) -> list[Problem]:
     """List the requests that the cassette of a test could not answer, files relative to the root."""
-    session, root = item.stash.get(CASSETTE_STASH_KEY, None), f"{item.config.rootpath.as_posix()}/"
-    failures = session.failures if session else ()
+    if CASSETTE_STASH_KEY not in item.stash:
+        return []
+    failures, root = item.stash[CASSETTE_STASH_KEY].failures, f"{item.config.rootpath.as_posix()}/"
     return [problem._replace(what=problem.what.replace(root, "")) for problem in failures]
 
 
@@ -172,11 +173,11 @@ def _describe_misses(item: pytest.Item) -> str:
 
 def _unplayed_causes(item: pytest.Item) -> list[Cause]:
     """Explain what a test left unplayed of its cassette; empty if nothing, or if it does not matter."""
-    if not (session := item.stash.get(CASSETTE_STASH_KEY, None)):
+    if CASSETTE_STASH_KEY not in item.stash:
         return []
     from harness.pytest_plugin.unplayed import find_unplayed
 
-    cause = find_unplayed(item, session)
+    cause = find_unplayed(item, item.stash[CASSETTE_STASH_KEY])
     return [cause] if cause else []
 
 

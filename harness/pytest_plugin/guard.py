@@ -114,17 +114,20 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
     else:
         if not swallowed:
             return result
-    refused = item.stash.get(_REFUSED_STASH_KEY, {})
-    # Setup, call and teardown of a test report it only once.
-    if refused and not item.stash.get(_TOLD_STASH_KEY, False):
+    if refused := _untold(item):
         item.stash[_TOLD_STASH_KEY] = True
         fail_for(item, *refused.values())
     return None
 
 
+def _untold(item: pytest.Item) -> dict[str, Cause]:
+    """Return the refused connections of a test; setup, call and teardown report them only once."""
+    return item.stash[_REFUSED_STASH_KEY] if is_live_api_refused(item) and _TOLD_STASH_KEY not in item.stash else {}
+
+
 def is_live_api_refused(item: pytest.Item) -> bool:
     """Return whether a test has tried to reach the live API."""
-    return bool(item.stash.get(_REFUSED_STASH_KEY, None))
+    return _REFUSED_STASH_KEY in item.stash and bool(item.stash[_REFUSED_STASH_KEY])
 
 
 def _is_caused_by_refusal(error: BaseException) -> bool:
@@ -135,8 +138,7 @@ def _is_caused_by_refusal(error: BaseException) -> bool:
 
 def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
     """Explain refused connections in the report of a test that has failed by itself."""
-    refused = item.stash.get(_REFUSED_STASH_KEY, {})
-    if report.failed and refused and not item.stash.get(_TOLD_STASH_KEY, False):
+    if refused := _untold(item):
         item.stash[_TOLD_STASH_KEY] = True
         from harness.explain.render import SECTION_TITLE
 

@@ -196,12 +196,15 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the parts of the plugin know to the report of a failure, and hide frames of HTTP libraries."""
     world = item.stash.get(WORLD_STASH_KEY, None)
-    is_shown_whole = item.config.getoption("fulltrace") or item.config.getoption("usepdb")
-    if call.excinfo and not is_shown_whole and uses_harness(item):
+    option = item.config.getoption
+    if call.excinfo and uses_harness(item) and not (option("fulltrace") or option("usepdb")):
         hide_library_frames(call.excinfo.value)
     report = yield
-    for add in (explain_refused, report_rejected, note_outcome, compare_with_recording):
-        add(item, report)
+    if report.failed:
+        explain_refused(item, report)
+        report_rejected(item, report)
+    note_outcome(item, report)
+    compare_with_recording(item, report)
     if world and report.failed:
         is_silent = not world.exchanges and not world.strays
         if is_silent and call.excinfo and not world.not_awaited:

@@ -150,11 +150,8 @@ class _Reporter:
         """Record the outcome of a phase; after teardown, attach the summary of the test."""
         world, cassette = item.stash.get(WORLD_STASH_KEY, None), item.stash.get(CASSETTE_STASH_KEY, None)
         report = yield
-        item.stash[_PROGRESS_STASH_KEY] = progress = _add_phase(
-            item.stash.get(_PROGRESS_STASH_KEY, _TestProgress()) if report.when != "setup" else _TestProgress(),
-            report,
-            call,
-        )
+        before = _TestProgress() if report.when == "setup" else item.stash.get(_PROGRESS_STASH_KEY, _TestProgress())
+        item.stash[_PROGRESS_STASH_KEY] = progress = _add_phase(before, report, call)
         if report.failed and call.excinfo and uses_harness(item):
             note_causes(item, causes_of(item) or [cause_of_error(item, call.excinfo.value)])
         if report.when == "teardown" and (world or cassette or causes_of(item)):
@@ -308,6 +305,8 @@ def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.
     """Add a phase to the progress of a test."""
     expected = hasattr(report, "wasxfail")
     outcome: str = report.outcome
+    if outcome == progress.outcome == "passed" and not expected:
+        return progress._replace(seconds=progress.seconds + report.duration)
     if report.when != "call" and report.failed:
         outcome = "error"
     elif expected:
