@@ -420,9 +420,7 @@ def test_the_figures_of_the_readme_are_those_of_their_pages():
     )
     refuses, _, answers, streams = re.findall(r"(\d+) %", row.partition("% |")[2])[:4]
     assert streams == "0"
-    rates = re.findall(
-        r"^\| POST /v1/responses +\| (ours|aimock) +\| +([\d,]+)/s", text_of(ROOT / "bench/README.md"), re.M
-    )
+    rates = re.findall(r"^\| each body new +\| (ours|aimock) +\| +([\d,]+)/s", text_of(ROOT / "bench/README.md"), re.M)
     shown = text_of(README)
     for text in (
         f"| {refuses} % refused |",
