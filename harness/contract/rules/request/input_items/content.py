@@ -134,6 +134,7 @@ shape(
 )
 
 _SEARCH: Json = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+_SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
 
 
 @rule(
@@ -147,15 +148,16 @@ _SEARCH: Json = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
         reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),
         reported("a public recording", "2026"),
         recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
-        assumed("that it holds for every model and on every day"),
+        assumed("that it holds for every model and on every day, and not for an empty list, which the AI SDK sends"),
     ],
     rejects={
         "Unknown parameter: 'input[1].action.sources'.": {
-            "input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": []}}, HI]
+            "input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}, HI]
         }
     },
     accepts=[
         {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": None}}, HI]},
+        {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": []}}, HI]},
         {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x"}}, HI]},
     ],
     fix="Leave `sources` out when the item is sent back: `include` asks for it, but it is no part of the input.",
@@ -163,5 +165,5 @@ _SEARCH: Json = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
 def web_search_sources(request: Request) -> Iterator[Json]:
     """The sources of a search, which `include` asks for, are not sent back."""
     for index, item in enumerate(request.body["input"]):
-        if item.get("type") == "web_search_call" and as_object(item.get("action")).get("sources") is not None:
+        if item.get("type") == "web_search_call" and as_object(item.get("action")).get("sources"):
             yield {"index": index}
