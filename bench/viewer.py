@@ -28,8 +28,8 @@ from harness.report.report import RunFacts
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.build_run import assemble_run
 from harness.viewer.json_form import to_text
-from harness.viewer.model import ShownCase
 from harness.viewer.page import fill_page
+from harness.viewer.page_data import ShownCase
 from harness.world.world import World
 
 CASES, EXCHANGES = 20, 500

@@ -42,7 +42,7 @@ TESTED_WITH = {
     "endpoints/test_responses.py": {"answers/prompt", "answers/response"},
     "examine/test_explore.py": {"world/exploration"},
     "examine/test_mutants.py": {"examine/case", "examine/session", "examine/tool_server"},
-    "explain/test_refusal.py": {"explain/unpaired"},
+    "explain/test_refusal.py": {"explain/missing_outputs"},
     "explain/test_render.py": {"explain/model"},
     "explain/test_verdict.py": {"explain/turn"},
     "faults/test_faults.py": {"faults/broken_off"},

@@ -19,7 +19,7 @@ from harness.answers.item_writer import ItemPlace, cut_noise, find_start, write_
 from harness.answers.writer import ResponseEvents, write_response
 from harness.core.delivery import Delivery, FrameForm
 from harness.core.exchange import Answer, Json
-from harness.items.stream_grammar import Deltas
+from harness.items.stream_elements import Deltas
 
 
 def encode_event(event: Json) -> bytes:

@@ -17,7 +17,7 @@ from harness.api.encrypted_content import make_announced_content
 from harness.core.exchange import Json
 from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.items.kind import ITEMS
-from harness.items.stream_grammar import Deltas
+from harness.items.stream_elements import Deltas
 
 TOKEN_PATTERN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
 """The tokens of a text without exact deltas; every character matches one of the four alternatives."""

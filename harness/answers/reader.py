@@ -1,6 +1,6 @@
 """Reads a recorded stream, comparing each event with the one that the grammar expects next.
 
-The same grammar (`harness.items.stream_grammar`) that writes a kind's events also reads them: the visitor here consumes
+The same grammar (`harness.items.stream_elements`) that writes a kind's events also reads them: the visitor here consumes
 events instead of writing them.
 """
 

@@ -1,6 +1,6 @@
 """Streams of responses: `render_events` makes them, `fold` reads and checks them, `encode_events` encodes them.
 
-The events of an item follow from the grammar of its kind (`harness.items.stream_grammar`). Its two visitors,
+The events of an item follow from the grammar of its kind (`harness.items.stream_elements`). Its two visitors,
 `harness.answers.writer` and `harness.answers.reader`, add `output_item.added` and `.done`, and the members `item_id`,
 `output_index` and `sequence_number`.
 """

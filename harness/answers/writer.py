@@ -16,7 +16,7 @@ from harness.core.exchange import Json
 from harness.core.text import show
 from harness.ending import to_api_error
 from harness.items.kind import ITEMS, Item
-from harness.items.stream_grammar import Deltas
+from harness.items.stream_elements import Deltas
 
 LISTING = "mcp_list_tools"
 """The kind of item for an MCP server's tools; a response begins with one per server.

@@ -1,4 +1,4 @@
-"""The facts about each model family in `models.json`, each with its sources.
+"""The facts about each model family in `model_facts.json`, each with its sources.
 
 A family is an entry of names and facts, one fact per line: its value, then its sources, best first. A source says how
 it is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, and when. Anything missing is unknown,
@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-MODELS_FILE = Path(__file__).with_name("models.json")
+MODELS_FILE = Path(__file__).with_name("model_facts.json")
 _DATED_SOURCE = re.compile(r"(\w+) (.*?)(?: (\d{4}(?:-\d\d){0,2}))?")
 _SNAPSHOT = re.compile(r"-\d{4}-\d\d-\d\d$")
 _TOOL = "tool."
@@ -103,7 +103,7 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The content of `models.json`: the facts of each family, and the names that the API refused, with the source."""
+    """The content of `model_facts.json`: the facts of each family, and the names that the API refused, with the source."""
 
     families: Mapping[str, Mapping[str, Fact]]
     nonexistent: Mapping[str, str]

@@ -1,6 +1,6 @@
 """The model families: what each can do, the defaults that a response echoes, names that do not exist.
 
-The facts come from `models.json` (`harness.api.model_facts`). An unlisted name has the defaults of the family with the
+The facts come from `model_facts.json` (`harness.api.model_facts`). An unlisted name has the defaults of the family with the
 longest common prefix, answers under its own name, and no feature is refused for it. Each World has its own table;
 `mock.add_model(Model(…))` adds a family to it, or replaces one.
 """

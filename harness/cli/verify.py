@@ -31,7 +31,7 @@ from harness.report.formats import FORMATS
 from harness.report.replace_file import explain_write_errors, open_replacement
 
 if TYPE_CHECKING:
-    from harness.report.outlook import Outlook
+    from harness.report.forecast import Outlook
     from harness.report.report import Report
     from harness.verify.run import JudgeObserver, Tally
 
@@ -99,8 +99,8 @@ def _verify_recordings(options: VerifyOptions) -> None:
     from tempfile import TemporaryDirectory
 
     from harness.overrides.project_file import find_unused, load_overrides
+    from harness.report.forecast import Outlook
     from harness.report.formats import write_report
-    from harness.report.outlook import Outlook
     from harness.verify.judging.circumstances import parse_host
     from harness.verify.run import JudgeOptions, verify_recordings
 
@@ -128,7 +128,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
 
 def _print_outlook(report: Report, as_json: Path | None) -> bool:
     """Print what becomes of the requests, unless JSON is printed; return whether any will not be accepted."""
-    from harness.report.outlook import outlook_lines
+    from harness.report.forecast import outlook_lines
     from harness.report.report import OUTLOOK_KINDS
 
     lines = outlook_lines(

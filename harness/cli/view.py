@@ -22,11 +22,11 @@ from harness.core.registry import suggest_name
 from harness.report.replace_file import explain_write_errors, open_replacement
 from harness.report.report import RunFacts
 from harness.viewer.json_form import read_text, to_text
-from harness.viewer.model import Documentation, Run
+from harness.viewer.page_data import Documentation, Run
 from harness.viewer.trace import SUFFIX, list_traces, read_trace
 
 if TYPE_CHECKING:
-    from harness.viewer.model import ShownCase
+    from harness.viewer.page_data import ShownCase
 
 
 @dataclass(frozen=True)
@@ -163,13 +163,13 @@ class Viewed:
 
     def cases(self) -> Iterator[ShownCase]:
         """Parse the cases one after the other."""
-        from harness.viewer.model import ShownCase
+        from harness.viewer.page_data import ShownCase
 
         return (read_text(text, ShownCase) for text in self.texts)
 
     def open(self, id: str) -> ShownCase | None:
         """Parse the case with an id; None if the page does not contain it."""
-        from harness.viewer.model import ShownCase
+        from harness.viewer.page_data import ShownCase
 
         ids = [row.id for row in self.run.cases]
         index = ids.index(id) if id in ids else len(self.texts)
@@ -221,7 +221,7 @@ def _read_traces(files: Sequence[Path]) -> Viewed:
 
 
 def _read_page(path: Path) -> Viewed:
-    from harness.viewer.model import Run
+    from harness.viewer.page_data import Run
 
     try:
         scripts = dict(_SCRIPT.findall(read_bounded(path, RAISE_ADVICE).decode(errors="replace")))

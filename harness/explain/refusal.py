@@ -19,8 +19,7 @@ from harness.core.cached import cached_property
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.text import pluralize, quote, shorten, shorten_json
-from harness.explain.model import Cause, ReportFinding
-from harness.explain.unpaired import (
+from harness.explain.missing_outputs import (
     PAIRING_RULES,
     PlacedItem,
     describe_origin,
@@ -28,6 +27,7 @@ from harness.explain.unpaired import (
     find_origin,
     find_unpaired,
 )
+from harness.explain.model import Cause, ReportFinding
 from harness.world.refusals import ExpectedRefusal
 from harness.world.world import World
 

@@ -11,7 +11,7 @@ from harness.core.json_values import is_model, write_json
 from harness.core.text import show
 from harness.items.examples import PNG, Examples, after_message, typed
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import StreamedText, TextOrDeltas
+from harness.items.stream_elements import StreamedText, TextOrDeltas
 
 
 def _function_examples() -> Examples:

@@ -9,7 +9,7 @@ from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import FinalMember, Phase, StreamedText, TextOrDeltas
+from harness.items.stream_elements import FinalMember, Phase, StreamedText, TextOrDeltas
 
 OUTPUT_TYPES = ("logs", "image")
 PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"

@@ -10,7 +10,7 @@ from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.examples import after_message, typed
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import (
+from harness.items.stream_elements import (
     Deltas,
     EventVisitor,
     FinalMember,

@@ -9,7 +9,7 @@ from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.examples import PNG, between_messages, typed
 from harness.items.kind import item
-from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase
+from harness.items.stream_elements import Deltas, EventVisitor, FinalMember, Phase
 
 ONE_PIXEL_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 """A white PNG of one pixel."""

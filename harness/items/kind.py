@@ -1,7 +1,7 @@
 """Declares the types of items: one declaration each, from which the rest of the harness follows.
 
 A kind that a model emits is declared by a function that returns the members of its items, and by the grammar of the
-events that stream them (`harness.items.stream_grammar`):
+events that stream them (`harness.items.stream_elements`):
 
     @item("ctc", StreamedText("input", "custom_tool_call_input"), call_name="custom tool call")
     def custom_tool_call(name, input): ...
@@ -28,7 +28,7 @@ from harness.core.ids import Ids
 from harness.core.registry import Registry, suggest_name
 from harness.core.text import show
 from harness.items.examples import Examples
-from harness.items.stream_grammar import Deltas, StreamElement, replace_members
+from harness.items.stream_elements import Deltas, StreamElement, replace_members
 
 P = ParamSpec("P")
 

@@ -12,7 +12,7 @@ from harness.core.text import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import Examples, after_message, between_messages, typed
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
+from harness.items.stream_elements import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
 
 SERVER_TYPES = ("mcp", *SERVER_TOOLS)
 """The types of tools that belong to a server."""

@@ -12,7 +12,7 @@ from harness.core.registry import named_arguments
 from harness.core.text import show
 from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas
+from harness.items.stream_elements import AnnotatedText, Parts, StreamedText, TextOrDeltas
 
 CONTENT = Parts(
     "content",

@@ -14,7 +14,7 @@ from harness.core.text import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import between_messages, typed
 from harness.items.kind import Item, item, require_text
-from harness.items.stream_grammar import FinalMember
+from harness.items.stream_elements import FinalMember
 
 Builder = Callable[..., Item]
 Arguments = Mapping[str, Any] | str

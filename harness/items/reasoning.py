@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.exchange import Json
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import Parts, Phase, StreamedText, TextOrDeltas
+from harness.items.stream_elements import Parts, Phase, StreamedText, TextOrDeltas
 
 SUMMARY = Parts(
     "summary",

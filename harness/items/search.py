@@ -9,7 +9,7 @@ from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
-from harness.items.stream_grammar import FinalMember, Phase
+from harness.items.stream_elements import FinalMember, Phase
 
 SEARCHING = (Phase("in_progress"), Phase("searching"), Phase("completed"))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
     from harness.explain.model import ReportFinding
-    from harness.report.outlook import Outlook
+    from harness.report.forecast import Outlook
     from harness.report.report import Report, ReportCase, Totals, UnknownModels
     from harness.world.world import World
 
@@ -113,7 +113,7 @@ def _read_outlook(config: pytest.Config) -> Outlook | None:
     by, model = config.getoption("--harness-forecast"), config.getoption("--harness-model")
     if not by and not model:
         return None
-    from harness.report.outlook import Outlook
+    from harness.report.forecast import Outlook
 
     return Outlook.parse(by, model, "--harness-forecast")
 
@@ -240,7 +240,7 @@ class _Reporter:
         if not self.outlook:
             return []
         from harness.explain.model import ReportFinding
-        from harness.report.outlook import outlook_lines
+        from harness.report.forecast import outlook_lines
 
         ahead = {test: summary.get(_AHEAD, ()) for test, summary in self.summaries.items()}
         return outlook_lines(

@@ -17,7 +17,7 @@ from harness.core.errors import COMMAND
 
 if TYPE_CHECKING:
     from harness.report.report import ReportCase
-    from harness.viewer.model import ShownCase
+    from harness.viewer.page_data import ShownCase
     from harness.world.world import World
 
 MODES = ("failed", "all", "off")

@@ -29,8 +29,8 @@ from harness.core.exchange import Answer, Json, Request
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
+from harness.report.forecast import NOTHING_ASKED, Outlook
 from harness.report.formats import CHECKOUT_VARIABLE
-from harness.report.outlook import NOTHING_ASKED, Outlook
 from harness.report.report import Report, ReportCase, RunFacts, sanitize_reason
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.circumstances import rebuild_request

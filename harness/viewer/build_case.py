@@ -29,7 +29,7 @@ from harness.explain.model import (
 )
 from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES, documentation_of
-from harness.viewer.model import (
+from harness.viewer.page_data import (
     CaseRow,
     CauseGroup,
     Documentation,

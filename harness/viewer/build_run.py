@@ -15,7 +15,7 @@ from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import WRONG_OUTCOMES, Report, ReportCase, RunFacts, unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, document, group_causes
 from harness.viewer.json_form import from_json, to_text
-from harness.viewer.model import CaseRow, Comparison, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
+from harness.viewer.page_data import CaseRow, Comparison, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
 from harness.world.world import World
 
 

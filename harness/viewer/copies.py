@@ -20,7 +20,7 @@ from harness.contract.schema import read_generated, schemas_directory
 from harness.core.errors import COMMAND
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object
-from harness.viewer.model import ShownCase, ShownExchange
+from harness.viewer.page_data import ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
 from harness.world.scripting.as_code import (
     Code,

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.report.report import Report
 from harness.viewer.build_run import build_run
 from harness.viewer.json_form import to_text
-from harness.viewer.model import Run
+from harness.viewer.page_data import Run
 
 DATA_MARK = "<!-- data -->"
 

@@ -17,7 +17,7 @@ from harness.core.json_values import as_object
 from harness.core.text import pluralize, shorten
 from harness.explain.unanswered import tried_routes
 from harness.viewer.copies import copies_of
-from harness.viewer.model import AnsweredBy, Edge, ShownExchange, StreamEvent, Tried
+from harness.viewer.page_data import AnsweredBy, Edge, ShownExchange, StreamEvent, Tried
 from harness.viewer.pool import Pool, show_headers
 from harness.viewer.run_facts import relative_path
 from harness.world.world import World

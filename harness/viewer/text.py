@@ -12,7 +12,7 @@ from typing import Any
 from harness.core.text import pluralize, shorten
 from harness.report.report import count_outcomes
 from harness.viewer.json_form import from_json
-from harness.viewer.model import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
+from harness.viewer.page_data import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
 from harness.viewer.pool import PoolReader
 
 BYTES_PER_TOKEN = 4

@@ -13,7 +13,7 @@ from harness.core.errors import ConfigError, Malformed
 from harness.report.report import RunFacts
 from harness.viewer.build_case import document
 from harness.viewer.json_form import read_bytes, to_bytes
-from harness.viewer.model import Documentation, ShownCase
+from harness.viewer.page_data import Documentation, ShownCase
 
 SUFFIX = ".trace.json.gz"
 TRACE_VERSION = 1

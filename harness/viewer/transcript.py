@@ -16,8 +16,8 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.text_match import is_similar
 from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, objects_in
+from harness.explain.missing_outputs import find_unpaired
 from harness.explain.model import ReportFinding
-from harness.explain.unpaired import find_unpaired
 from harness.viewer.pool import Pool
 
 _PLACE = re.compile(r"input(?:\[\d+\])?")

@@ -13,7 +13,7 @@ import pytest
 from harness.items import function_call
 from harness.report.formats import write_report
 from harness.report.report import RunFacts
-from harness.viewer.model import ShownCase
+from harness.viewer.page_data import ShownCase
 from harness.viewer.trace import SUFFIX, write_trace
 from tests.support.command_line import run_cli
 from tests.support.examined import cell, results, write_results

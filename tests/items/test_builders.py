@@ -17,7 +17,7 @@ from harness.items import (
     url_citation,
 )
 from harness.items.kind import ITEMS, Item, item, item_from_wire, render_item
-from harness.items.stream_grammar import StreamedText
+from harness.items.stream_elements import StreamedText
 from tests.support.registries import restored_items
 from tests.support.wired import wire
 

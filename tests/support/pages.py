@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from harness.viewer.json_form import read_text
-from harness.viewer.model import Run, ShownCase
+from harness.viewer.page_data import Run, ShownCase
 
 
 class Scripts(HTMLParser):

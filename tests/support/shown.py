@@ -12,7 +12,7 @@ from harness.explain.verdict import collect_findings, find_verdict
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.json_form import from_json
-from harness.viewer.model import ShownCase, ShownExchange
+from harness.viewer.page_data import ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
 from harness.world.mock import Mock
 from tests.support.in_process import post, send

@@ -14,7 +14,7 @@ from harness.items import file_citation, function_call, mcp_call, message
 from harness.verify.report_cases import build_journal
 from harness.viewer.build_case import CaseHead, build_case, group_causes
 from harness.viewer.json_form import from_json
-from harness.viewer.model import CaseRow, ShownCase
+from harness.viewer.page_data import CaseRow, ShownCase
 from harness.viewer.pool import PoolReader
 from tests.support.in_process import user
 from tests.support.recordings import HI, over_http

@@ -9,7 +9,7 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.report.report import RunFacts
 from harness.viewer.build_run import assemble_run, compare_runs
-from harness.viewer.model import CaseRow, Comparison, Outcome, Run, ShownCause, ShownCell, ShownExamination
+from harness.viewer.page_data import CaseRow, Comparison, Outcome, Run, ShownCause, ShownCell, ShownExamination
 
 
 def case(id: str, outcome: Outcome = "passed", *groups: str) -> CaseRow:

@@ -9,7 +9,7 @@ import pytest
 from harness.core.bounded_input import LIMIT_VARIABLE
 from harness.core.errors import ConfigError
 from harness.viewer.json_form import read_bytes, read_text, to_bytes, to_text
-from harness.viewer.model import CaseRow, Run
+from harness.viewer.page_data import CaseRow, Run
 
 RUN = Run("pytest", cases=[CaseRow("test_a", "test_a", "a.py", 3, "passed", 0.5, 1, 0, 0)], counts={"passed": 1})
 

@@ -23,7 +23,7 @@ from harness.server.mock_api import MockApi
 from harness.verify.report_cases import build_journal
 from harness.viewer.build_case import CaseHead, build_case
 from harness.viewer.build_run import assemble_run
-from harness.viewer.model import StreamEvent
+from harness.viewer.page_data import StreamEvent
 from harness.viewer.pool import PoolReader
 from harness.viewer.show_exchange import plan_times
 from harness.viewer.text import render_case

@@ -32,7 +32,7 @@ def make_schemas(
         print_text("\n".join(problems or ["ok"]))
         raise typer.Exit(ExitCode.FOUND if problems else ExitCode.OK)
     if sync and write_shutdowns():
-        print_text("models.json: shutdowns")
+        print_text("model_facts.json: shutdowns")
     changes = schemas_of.sync(directory, document) if sync else schemas_of.diff(directory, document)
     print_text("\n".join(map(str, changes)) or "nothing changes")
 

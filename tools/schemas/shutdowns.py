@@ -1,4 +1,4 @@
-"""Reads the shutdown dates that the SDK announces in its docstrings into `harness/api/models.json`.
+"""Reads the shutdown dates that the SDK announces in its docstrings into `harness/api/model_facts.json`.
 
 A date that the SDK announces replaces another one, its source before the others'; replacements and names that the SDK
 does not mention stay.

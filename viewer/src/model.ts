@@ -1,4 +1,4 @@
-// Written by `python -m tools.viewer_types` from harness/viewer/model.py. Do not edit.
+// Written by `python -m tools.viewer_types` from harness/viewer/page_data.py. Do not edit.
 
 export const VIEW_VERSION = 1;
 

@@ -27,8 +27,8 @@ import orjson
 
 from harness.api.http.bodies import undo_encodings
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
-from harness.cassettes.format.layout import BlockMapping, OneLineList, dump_yaml, indent_json, restore_json
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
+from harness.cassettes.format.text_style import BlockMapping, OneLineList, dump_yaml, indent_json, restore_json
 from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.core.bounded_input import max_yaml_nodes
 from harness.core.errors import Malformed

@@ -12,7 +12,7 @@ from harness.faults import Cut, hang_up, overloaded, rate_limit, server_error
 from harness.faults.alterations import AddMembers, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.transmission import Chunks, Framing
 from harness.items.kind import Item
-from harness.items.stream_grammar import Deltas
+from harness.items.stream_elements import Deltas
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.foundry.agent_versions import AGENTS
 from harness.items import message
 from harness.items.kind import ITEMS, Item, item_from_wire
-from harness.items.stream_grammar import Deltas
+from harness.items.stream_elements import Deltas
 from harness.items.transcript import conversation_id
 from harness.server.answering import call_handler
 from harness.verify.compare import (

@@ -16,7 +16,7 @@ from harness.server.control_plane.access import ControlAccess
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.viewer.json_form import from_json
-from harness.viewer.model import Run, ShownCase
+from harness.viewer.page_data import Run, ShownCase
 from harness.viewer.pool import PoolReader
 from tests.support.processes import wait_until
 from tests.support.servers.json_client import send

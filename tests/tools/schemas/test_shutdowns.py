@@ -34,7 +34,9 @@ def test_days_are_those_of_a_name_not_of_its_family() -> None:
 
 def test_another_day_is_a_problem_until_it_is_written(table: Path) -> None:
     spoil(table, "gpt-5", "2026-12-10")
-    told = "models.json has 2026-12-10 for gpt-5, the SDK announces 2026-12-11; run `python -m tools.schemas --sync`"
+    told = (
+        "model_facts.json has 2026-12-10 for gpt-5, the SDK announces 2026-12-11; run `python -m tools.schemas --sync`"
+    )
     assert list(check_shutdowns(table)) == [told]
     assert write_shutdowns(table)
     assert list(check_shutdowns(table)) == []

@@ -11,7 +11,7 @@ from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.errors import ConfigError
 from harness.explain.model import ReportFinding
-from harness.report.outlook import Outlook, outlook_lines
+from harness.report.forecast import Outlook, outlook_lines
 from harness.world.world import World
 from tests.support.checked import request
 

@@ -21,7 +21,6 @@ _SPECIAL = re.compile(r"[^\n -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U000100
 """A character that YAML only has escaped."""
 _NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
-
 _LONGEST_NAME = 32
 """Characters of the longest text whose analysis is kept: most of them are names, the same in each exchange."""
 _analyze_name = lru_cache(maxsize=1024)(Emitter(StringIO(), allow_unicode=True).analyze_scalar)

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassettes.format.layout import dump_yaml
+from harness.cassettes.format.text_style import dump_yaml
 
 ODD = [
     "\n",
