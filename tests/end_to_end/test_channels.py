@@ -205,7 +205,7 @@ class TestTheHooks:
         ("hook", "file", "told"),
         [
             ("harness-check", "cassettes/good.yaml", ""),
-            ("harness-check", "cassettes/leaking.yaml", "what has the form of a key"),
+            ("harness-check", "cassettes/leaking.yaml", "a secret, an address or the id of an account"),
             ("harness-verify", "cassettes/good.yaml", ""),
             ("harness-verify", "cassettes/finding.yaml", "content_part.done"),
             ("harness-scripts", "good.script.yaml", ""),

@@ -36,7 +36,7 @@ def program(*lines):
     [
         ("no.such.module:Adapter", "No module named 'no'"),
         ("tests.examine.wrong_adapters:Absent", "has no attribute 'Absent'"),
-        ("tests.examine.wrong_adapters:not_an_adapter", "is no harness.examine.adapter.Adapter"),
+        ("tests.examine.wrong_adapters:not_an_adapter", "is not a harness.examine.adapter.Adapter"),
         ("tests.examine.wrong_adapters:Misnamed", "'tool' is unknown. Did you mean 'tools'?"),
     ],
 )

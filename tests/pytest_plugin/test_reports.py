@@ -344,7 +344,7 @@ GONE = '"gpt-4o" shuts down on 2027-01-14. Use gpt-6-luna, which OpenAI recommen
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
 def test_a_run_says_what_becomes_of_its_requests_and_fails_for_them(run, pytester, workers):
     asked = ("--harness-forecast=2027-02", "--harness-model=gpt-6.2-sol", "--harness-report=a.md", *workers)
-    result = run(LATER, *asked)
+    result = run(LATER, *asked, apart=bool(workers))
     result.shows(f"{REFUSED} * 1 case: *::test_warm")
     result.shows(f"{GONE} 1 case: *::test_warm")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -32,7 +32,7 @@ def look(folder: Path) -> Any:
         second={"input": 17},
         evil={"input": "Hi.", "model": EVIL},
     )
-    leave_traces(folder / "new", first={"input": "Hi."}, second={"input": 17}, third={"input": "Hi.", "tools": 4})
+    leave_traces(folder / "new", first={"input": "Hi."}, second={"input": 17}, third={"input": "Hi.", "tool": 4})
     for release, verdicts in (("1.0", ("pass", "fail")), ("2.0", ("fail", "pass"))):
         cells = [
             cell(f"tools/{id}", verdict, "plain", "must", f"{id}.") for id, verdict in zip("ab", verdicts, strict=True)

@@ -61,7 +61,7 @@ ACTIONS: list[Json] = [
     part("wait"),
 ]
 SEARCHES: list[Json] = [
-    part("search", query="a", queries=["a"], sources=[part("url", url="https://example.org")]),
+    part("search", query="a", queries=["a"]),
     part("open_page", url=None),
     part("find_in_page", pattern="a", url="https://example.org"),
 ]
