@@ -8,13 +8,14 @@ never.
 from __future__ import annotations
 
 import pytest
-from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
+from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool, set_tracing_disabled
 from openai import AsyncOpenAI
 
 from harness.items import function_call, message
 
 READINGS, TURNS, CALLS = 3, 40, 8
 CHAPTERS = [{"role": "user", "content": f"Read chapter {number}."} for number in range(40)]
+QUIET = RunConfig(tracing_disabled=True)
 
 
 @function_tool
@@ -23,13 +24,12 @@ def look_up(page: int) -> str:
     return f"Page {page}."
 
 
-async def run(mock, streamed, **memory):
+async def run(mock, streamed, config=QUIET, **memory):
     for turn in range(TURNS):
         pages = range(turn * CALLS, turn * CALLS + CALLS)
         mock.script([function_call("look_up", {"page": page}) for page in pages])
     mock.script(message("Read."))
-    model, config = OpenAIResponsesModel("gpt-4.1", AsyncOpenAI()), RunConfig(tracing_disabled=True)
-    agent = Agent("Reader", model=model, tools=[look_up])
+    agent = Agent("Reader", model=OpenAIResponsesModel("gpt-4.1", AsyncOpenAI()), tools=[look_up])
     if not streamed:
         return await Runner.run(agent, CHAPTERS, max_turns=TURNS + 1, run_config=config, **memory)
     result = Runner.run_streamed(agent, CHAPTERS, max_turns=TURNS + 1, run_config=config, **memory)
@@ -42,6 +42,20 @@ async def run(mock, streamed, **memory):
 async def test_auto_previous_response_id(mock, streamed):
     for _ in range(READINGS):
         result = await run(mock, streamed, auto_previous_response_id=True)
+        assert result.final_output == "Read."
+
+
+@pytest.fixture
+def traces():
+    """Trace runs, without the data that would keep the items of a run alive."""
+    set_tracing_disabled(False)
+    yield RunConfig(trace_include_sensitive_data=False)
+    set_tracing_disabled(True)
+
+
+async def test_traces_without_data(mock, traces):
+    for _ in range(READINGS):
+        result = await run(mock, False, traces, auto_previous_response_id=True)
         assert result.final_output == "Read."
 
 
