@@ -278,10 +278,10 @@ def _setting_change(found: FirstDifference, was: Json, now: Json) -> _Edit:
         return _Edit(_SETTINGS[name], change, _FIXES[name])
     kept = [tool for tool in was["tools"] if tool in now["tools"]]
     if len(kept) == len(was["tools"]):
-        verb = "reordered" if len(kept) == len(now["tools"]) else "added to"
-        change = f"the client {verb} `tools`: `{found.at}` was {one} and is {other}"
+        is_reordered = len(kept) == len(now["tools"])
+        change = f"the client {'reordered' if is_reordered else 'added to'} `tools`: `{found.at}` is now {other}"
     elif len(kept) == len(now["tools"]):
-        change = f"the client removed from `tools`: `{found.at}` was {one} and is {other}"
+        change = f"the client removed from `tools`: `{found.at}` was {one}"
     return _Edit(found.at.partition(".")[0], change, _FIXES[name])
 
 
