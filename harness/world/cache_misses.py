@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from json import dumps
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ _REASONS: Mapping[str, str] = {
 """The API's reason for a difference in a setting, in the order in which its guide lists them (assumed to be its own)."""
 EDITED = 0.8
 """How much two texts share if one is an edit of the other."""
+MAX_COMPARED = 16
+"""With how many agents, the newest first, the instructions of a new one are compared."""
 
 
 class PromptDifference(NamedTuple):
@@ -128,11 +130,12 @@ def find_misses(prompts: Mapping[str, CachedPrompt], agents: Mapping[int, str]) 
         found = [_find_miss(cached, before, compare_prompts(before.prompt, cached.prompt)) for before in continued]
         agent = agents.get(cached.exchange)
         if not continued and agent is not None:
-            before = latest.get(agent) or _find_edited(cached, latest.values())
+            before = latest.get(agent) or _find_edited(cached, latest)
             found = [_find_new_beginning(cached, before)] if before else []
         if found and all(found):
             misses.append(found[0])
         if agent is not None:
+            latest.pop(agent, None)  # so that the newest are the last
             latest[agent] = cached
         for key in (("id", response), *(key for item in cached.output for key in reference_keys(item))):
             said.setdefault(key, []).insert(0, cached)
@@ -152,18 +155,19 @@ def _find_continued(
     return next((said[key] for key in keys if key in said), ())
 
 
-def _find_edited(cached: CachedPrompt, latest: Iterable[CachedPrompt]) -> CachedPrompt | None:
-    """Find the newest prompt of the same key whose instructions are the same but for an edit, such as the time."""
-    key, texts = cached.prompt.body.get("prompt_cache_key"), _read_instructions(cached.prompt)
-    for before in sorted(latest, key=lambda other: other.exchange, reverse=True):
-        others = _read_instructions(before.prompt)
-        if before.prompt.body.get("prompt_cache_key") == key and _share(texts, others) >= EDITED:
-            return before
-    return None
+def _find_edited(cached: CachedPrompt, latest: dict[str, CachedPrompt]) -> CachedPrompt | None:
+    """Find a prompt of the same key, of another agent, whose instructions are the same but for an edit, such as the time."""
+    key, text = cached.prompt.body.get("prompt_cache_key"), _read_instructions(cached.prompt)
+    newest = islice(reversed(latest.values()), MAX_COMPARED) if text else ()
+    of_key = (before for before in newest if before.prompt.body.get("prompt_cache_key") == key)
+    missed = (before for before in of_key if before.use.kept > cached.use.read)
+    return next((before for before in missed if _share(text, _read_instructions(before.prompt)) >= EDITED), None)
 
 
 def _read_instructions(prompt: Prompt) -> str:
-    return dumps([prompt.body.get("instructions"), *view_items(_leading_instructions(prompt))])
+    views = view_items(_leading_instructions(prompt))
+    instructions = prompt.body.get("instructions")
+    return dumps([instructions, *views]) if instructions or views else ""
 
 
 def _leading_instructions(prompt: Prompt) -> list[Json]:

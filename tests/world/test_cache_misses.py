@@ -72,6 +72,8 @@ def test_other_instructions_or_another_key_miss_nothing() -> None:
     talk.ask("Hi.", instructions=f"You plan. {LONG}", prompt_cache_key="ann")
     talk.ask("Hi.", instructions=f"You plot. {LONG}", prompt_cache_key="bob")
     talk.ask("Hi.", instructions=f"You review. {'line ' * 2_000}", prompt_cache_key="ann")
+    talk.ask(f"{LONG} Hi.", tools=[WEATHER])
+    talk.ask(f"{LONG} Ho.", tools=[TIME])
     assert mock_of(talk).cache.misses == []
 
 
