@@ -29,6 +29,8 @@ from harness.world.mock import Mock
 MODEL = "gpt-5.4"
 SECONDS = 120.0
 """Seconds that a run may take."""
+MAX_QUOTED = 2_000
+"""How many characters of a program's output an error quotes."""
 KEY_VARIABLE = "OPENAI_API_KEY"
 ALONE = {
     **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
@@ -152,8 +154,8 @@ class CodingAgent:
                 output, errors = child.communicate(timeout=self._timeout)
             except subprocess.TimeoutExpired:
                 _kill(child)
-                said = b"\n".join(child.communicate()).decode(errors="replace")
-                problem = f"{self._cli.program} did not end within {self._timeout:g} s. It said:\n{said}"
+                end = b"\n".join(child.communicate()).decode(errors="replace")[-MAX_QUOTED:]
+                problem = f"{self._cli.program} did not end within {self._timeout:g} s. Its output ends with:\n{end}"
                 raise AssertionError(problem) from None
             finally:
                 _kill(child)

@@ -91,6 +91,17 @@ def test_a_program_that_does_not_end_is_given_up(mock: Mock, program: Path) -> N
         mock.coding_agent("codex", program=program, timeout=1.0)("Wait.")
 
 
+def test_of_what_a_program_without_an_end_printed_the_last_is_quoted(mock: Mock, tmp_path: Path) -> None:
+    program = tmp_path / "loud"
+    program.write_text(
+        f"#!{sys.executable}\nimport time\nprint('x' * 50_000 + ' stuck here', flush=True)\ntime.sleep(60)"
+    )
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    with pytest.raises(AssertionError, match="stuck here") as problem:
+        mock.coding_agent("codex", program=program, timeout=1.0)("Wait.")
+    assert len(str(problem.value)) < 3_000
+
+
 def test_a_program_that_is_not_there_is_named_with_its_package(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="Install it: npm install -g @openai/codex; or pass its path: program="):
