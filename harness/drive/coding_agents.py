@@ -13,12 +13,15 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import NamedTuple
 from weakref import finalize
 
 from harness.analysis.coding_run import CodingRun, list_commands
@@ -31,6 +34,8 @@ SECONDS = 120.0
 """Seconds that a run may take."""
 MAX_QUOTED = 2_000
 """How many characters of a program's output an error quotes."""
+COARSEST_CLOCK = 2_000_000_000
+"""Nanoseconds within which some file systems give two writes the same time."""
 KEY_VARIABLE = "OPENAI_API_KEY"
 ALONE = {
     **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
@@ -127,15 +132,10 @@ class CodingAgent:
 
     def __call__(self, prompt: str, *, images: Sequence[Path | str] = (), resume: bool = False) -> CodingRun:
         """Run the agent with a prompt, in a new session unless it is to `resume`; AssertionError if it does not end."""
-        before, first = _read_files(self.folder), self._mock.world.exchange_count
+        before, first = _list_files(self.folder), self._mock.world.exchange_count
         line = [self._program, *self._cli.arguments(prompt, list(map(str, images)), resume), *self._arguments]
         code, output, errors = self._run(line)
-        after = _read_files(self.folder)
-        names = sorted(name for name in {**before, **after} if before.get(name) != after.get(name))
-        files = {
-            name: content.decode(errors="replace") if (content := after.get(name)) is not None else None
-            for name in names
-        }
+        files = _read_written(self.folder, before)
         commands = list_commands(exchange for exchange in self._mock.exchanges if exchange.number > first)
         return CodingRun(code, output, errors, files, commands)
 
@@ -168,10 +168,45 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL) if hasattr(os, "killpg") else child.kill()
 
 
-def _read_files(folder: Path) -> dict[str, bytes]:
-    """Read the files of a folder, except those of Git, by relative path."""
-    files = (file for file in folder.rglob("*") if file.is_file() and ".git" not in file.relative_to(folder).parts)
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+class _File(NamedTuple):
+    """A file as it was: its size, when it was written, and its content if that was just before."""
+
+    size: int
+    written: int
+    content: bytes | None
+
+
+def _list_files(folder: Path) -> dict[str, _File]:
+    """List the files of a folder, except those of Git, by relative path."""
+    recent = time.time_ns() - COARSEST_CLOCK
+    return {
+        name: _File(known.st_size, known.st_mtime_ns, file.read_bytes() if known.st_mtime_ns > recent else None)
+        for name, file, known in _walk(folder)
+    }
+
+
+def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | None]:
+    """Read what was written since, with None for what was deleted; other files are not opened, as there may be many."""
+    files: dict[str, str | None] = {}
+    kept = set[str]()
+    for name, file, known in _walk(folder):
+        kept.add(name)
+        earlier = before.get(name)
+        if earlier is None or earlier[:2] != (known.st_size, known.st_mtime_ns) or earlier.content is not None:
+            content = file.read_bytes()
+            if earlier is None or content != earlier.content:
+                files[name] = content.decode(errors="replace")
+    return dict(sorted({**files, **dict.fromkeys(before.keys() - kept)}.items()))
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
+    """Yield each file of a folder, except those of Git, with its relative path and what the file system knows of it."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        for file in (Path(parent, name) for name in names if name != ".git"):
+            with suppress(OSError):  # a link that leads nowhere, or a file that something still running has removed
+                if stat.S_ISREG((known := file.stat()).st_mode):
+                    yield file.relative_to(folder).as_posix(), file, known
 
 
 def _settle_codex(setup: Setup) -> dict[str, str]:

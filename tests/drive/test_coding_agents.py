@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -71,6 +73,25 @@ def test_a_run_has_what_the_agent_did(mock: Mock, codex: Any) -> None:
         ("echo committed", "committed\n"),
     ]
     assert run.ran("tested").before("committed")
+
+
+def test_only_what_was_written_is_read(mock: Mock, codex: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.txt", "b.txt", "node_modules/c.txt", ".git/d.txt", "new.txt"):
+        (codex.folder / name).parent.mkdir(exist_ok=True)
+        (codex.folder / name).write_text("old")
+        os.utime(codex.folder / name, (0, time.time() if name == "new.txt" else 0))
+    (codex.folder / "nowhere").symlink_to("missing")
+    read, read_bytes = list[str](), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: (read.append(file.name), read_bytes(file))[1])
+    mock.script(shell("echo new > .git/d.txt; printf new > b.txt; mkdir x; printf y > x/y"), message("Done."))
+    assert codex("Fix it.").files == {"b.txt": "new", "x/y": "y"}
+    assert sorted(name for name in read if name.endswith("txt")) == ["b.txt", "new.txt", "new.txt"]
+
+
+def test_a_file_written_twice_in_one_tick_of_the_clock_is_seen(mock: Mock, codex: Any) -> None:
+    (codex.folder / "a.txt").write_text("old")
+    mock.script(shell("touch -r a.txt kept; printf new > a.txt; touch -r kept a.txt; rm kept"), message("Done."))
+    assert codex("Fix it.").files == {"a.txt": "new"}
 
 
 def test_a_run_has_only_its_own_commands(mock: Mock, codex: Any) -> None:
