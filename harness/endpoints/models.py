@@ -5,11 +5,16 @@ A key without a list of models has those whose defaults are known, and accepts o
 
 from __future__ import annotations
 
+from harness.api.http.dialects import OPENAI
+from harness.api.model_facts import find_shutdown
 from harness.api.operations import operation
 from harness.contract.rules.request.models.model import is_missing_model
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.world import CLOCK_START
+
+SHUTDOWNS_SINCE = "2026-10-28"
+"""The day on which 90 listed models had the `shutdown_date` of the deprecations page (reported, dev.to/max_bob)."""
 
 
 @operation("GET", "/models")
@@ -17,13 +22,13 @@ def list_all(call: ApiCall) -> Answer:
     """List the models of the key, by name."""
     there = (name for name in call.world.models if not is_missing_model(name, call.world))
     names = sorted(there if call.world.account.models is None else call.world.account.models)
-    return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
+    return Answer(200, {"object": "list", "data": [_render_model(name, call) for name in names]})
 
 
 @operation("GET", "/models/{model}")
 def retrieve(call: ApiCall) -> Answer:
     """Retrieve a model."""
-    return Answer(200, _render_model(call.params["model"]))
+    return Answer(200, _render_model(call.params["model"], call))
 
 
 @operation("DELETE", "/models/{model}", answer="ModelDeleted")
@@ -35,5 +40,9 @@ def delete(call: ApiCall) -> Answer:
     return Answer(200, {"id": name, "object": "model", "deleted": True})
 
 
-def _render_model(name: str) -> Json:
-    return {"id": name, "object": "model", "created": CLOCK_START, "owned_by": "system"}
+def _render_model(name: str, call: ApiCall) -> Json:
+    model = {"id": name, "object": "model", "created": CLOCK_START, "owned_by": "system"}
+    if call.request.dialect != OPENAI or call.world.as_of < SHUTDOWNS_SINCE:
+        return model
+    shutdown = find_shutdown(name)
+    return {**model, "shutdown_date": shutdown.day if shutdown else None}

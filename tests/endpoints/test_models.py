@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.api.models import MODELS
 from harness.world.world import CLOCK_START
-from tests.support.in_process import Client, error
+from tests.support.in_process import Client, error, send
 
 TUNED = "ft:gpt-4.1:acme::1"
 
@@ -32,10 +32,23 @@ def test_a_key_has_no_model_that_is_gone_on_its_day(client: Client) -> None:
 def test_a_key_has_those_that_it_lists(client: Client) -> None:
     client.mock.organization(models=["o3", TUNED])
     assert names(client) == [TUNED, "o3"]
-    shown = {"id": "o3", "object": "model", "created": CLOCK_START, "owned_by": "system"}
+    shown = {"id": "o3", "object": "model", "created": CLOCK_START, "owned_by": "system", "shutdown_date": "2026-12-11"}
     assert client.send("GET /models/o3").body == shown
     unknown = (404, "The model 'gpt-4.1' does not exist", "model", "model_not_found")
     assert error(client.send("GET /models/gpt-4.1")) == unknown
+
+
+def test_a_model_has_the_day_of_its_shutdown_or_null_if_none_is_announced(client: Client) -> None:
+    days = {model["id"]: model["shutdown_date"] for model in client.send("GET /models").body["data"]}
+    assert (days["gpt-4o"], days["gpt-6.2-sol"]) == ("2027-01-14", None)
+    assert client.send(f"GET /models/{TUNED}").body["shutdown_date"] == "2027-01-14"
+
+
+def test_a_model_has_no_such_day_on_azure_or_before_it_was_seen(client: Client) -> None:
+    shown = {"id": "gpt-4o", "object": "model", "created": CLOCK_START, "owned_by": "system"}
+    assert send(client.api, "GET /openai/v1/models/gpt-4o").body == shown
+    client.world.set_date("2026-10-27")
+    assert client.send("GET /models/gpt-4o").body == shown
 
 
 def test_a_deleted_model_is_gone(client: Client) -> None:
