@@ -18,6 +18,8 @@ _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4"
 """The string formats in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
 _MAX_PROPERTIES = 5_000
 """The maximum number of properties in a strict response format: public probe of gpt-5.6-luna, 2026."""
+_MAX_NESTING = 10
+"""The maximum number of objects inside one another in one: public measurements of five origins, 2025 to 2026."""
 _MAX_ENUM_VALUES = 1_000
 """The maximum number of enum values in one: public reports of five origins, 2025 to 2026."""
 _DEFINITION = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
@@ -41,8 +43,10 @@ def function_problems(
         yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
     if strict is False and schema.get("type") == "object" and "properties" not in schema and not is_union:
         yield "In context=(), object schema missing properties."
-    if strict is not None:
-        yield from _check_subschemas(schema, (), partial(_strict_problems, schema) if strict else _array_problems)
+    if strict:
+        yield from _closed_problems(schema)
+    elif strict is False:
+        yield from _check_subschemas(schema, (), _array_problems)
 
 
 def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
@@ -50,7 +54,7 @@ def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
     yield from _keyword_problems(schema, ())  # named before the type that such a schema lacks
     yield from _root_problems(schema, empty=True)
     yield from filter(None, [invalid])
-    yield from _check_subschemas(schema, (), partial(_strict_problems, schema))
+    yield from _closed_problems(schema)
     yield from _size_problems(schema)
 
 
@@ -60,22 +64,28 @@ def close_schema(schema: Any) -> Any:
     Recorded: microsoft/agent-framework ConformanceTraces (2025-10), langchain-ai/langchain test_system_additional_tools
     (2026-09). An object that is explicitly open (`additionalProperties`) stays open.
     """
-    if isinstance(schema, list):
-        return [close_schema(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = {
-        name: close_schema(value) if name in ("items", *_SCHEMA_LISTS) else value for name, value in schema.items()
-    }
-    for name in _SCHEMA_MAPS:
-        if name in schema:
-            closed[name] = {key: close_schema(inner) for key, inner in _object_at(schema, name).items()}
+    closed = _change_subschemas(schema, close_schema)
     if schema.get("type") == "object" or "properties" in schema:
         closed.setdefault("additionalProperties", False)
         required = _array_at(schema, "required")
         known = _texts(required)
         closed["required"] = [*required, *(name for name in _object_at(schema, "properties") if name not in known)]
     return closed
+
+
+def _change_subschemas(schema: Json, change: Callable[[Any], Any]) -> Json:
+    """Return a copy of a schema with all schemas directly below it changed."""
+    changed = dict(schema)
+    for name in ("items", *_SCHEMA_LISTS):
+        if name in schema:
+            part = schema[name]
+            changed[name] = [change(inner) for inner in part] if isinstance(part, list) else change(part)
+    for name in _SCHEMA_MAPS:
+        if name in schema:
+            changed[name] = {key: change(inner) for key, inner in _object_at(schema, name).items()}
+    return changed
 
 
 def apply_strictness(parameters: Any, strict: bool | None) -> tuple[Any, bool]:
@@ -94,6 +104,30 @@ def _root_problems(schema: Json, *, empty: bool = False) -> Iterator[str]:
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
 
 
+def _closed_problems(schema: Json) -> Iterator[str]:
+    read = _drop_free_form(schema)
+    yield from _check_subschemas(read, (), partial(_strict_problems, read))
+
+
+def _drop_free_form(schema: Any) -> Any:
+    """Leave out the properties that strict mode passes over; it then refuses their names among the required ones."""
+    if not isinstance(schema, dict):
+        return schema
+    read = _change_subschemas(schema, _drop_free_form)
+    if "properties" in read:
+        read["properties"] = {name: inner for name, inner in read["properties"].items() if not _is_free_form(inner)}
+    return read
+
+
+def _is_free_form(schema: Any) -> bool:
+    """Return whether a schema is of an object without `properties`, or of an array of such."""
+    if not isinstance(schema, dict):
+        return False
+    if schema.get("type") == "array":
+        return _is_free_form(schema.get("items"))
+    return schema.get("type") == "object" and "properties" not in schema
+
+
 def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
@@ -108,21 +142,22 @@ def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[
 
 
 def _array_problems(schema: Json, path: Path) -> Iterator[str]:
-    types = schema.get("type")
-    if (types == "array" or (isinstance(types, list) and "array" in types)) and not {
-        "items",
-        "prefixItems",
-    } & schema.keys():
-        at = path if isinstance(types, str) else (*path, "type", str(types.index("array")))
+    if (at := _find_type(schema, "array", path)) is not None and not {"items", "prefixItems"} & schema.keys():
         yield f"In context={at!r}, array schema missing items."
+
+
+def _find_type(schema: Json, name: str, path: Path) -> Path | None:
+    """Return the path at which the API names a schema of this type, which may be one of several; None without it."""
+    types = schema.get("type")
+    if isinstance(types, list) and name in types:
+        return (*path, "type", str(types.index(name)))
+    return path if types == name else None
 
 
 def _format_problems(schema: Json, path: Path) -> Iterator[str]:
     """Yield the problems of a string's format; formats of numbers are free, as recorded: `uint8`, `double`."""
-    types, format = schema.get("type"), schema.get("format")
-    texts = isinstance(types, list) and "string" in types
-    if format and format not in _FORMATS and (texts or types == "string"):
-        at = (*path, "type", str(types.index("string"))) if isinstance(types, list) else path
+    format, at = schema.get("format"), _find_type(schema, "string", path)
+    if format and format not in _FORMATS and at is not None:
         yield f"In context={at!r}, '{format}' is not a valid format."
 
 
@@ -149,8 +184,9 @@ def _strict_problems(root: Json, schema: Json, path: Path) -> Iterator[str]:
         yield f"In context={path!r}, schema must have a 'type' key."
     yield from _array_problems(schema, path)
     yield from _format_problems(schema, path)
-    if schema.get("type") == "object" or "properties" in schema:
-        yield from _openness_problems(schema, f"In context={path!r}")
+    at = _find_type(schema, "object", path)
+    if at is not None or "properties" in schema:
+        yield from _openness_problems(schema, f"In context={path if at is None else at!r}")
 
 
 def _openness_problems(schema: Json, where: str) -> Iterator[str]:
@@ -179,8 +215,19 @@ def _subschemas(schema: Any) -> Iterator[Json]:
             left.append(part.get("items"))
 
 
+def _count_nesting(schema: Any) -> int:
+    """Count the objects inside one another, this one included. Whether an array counts is unknown: it does not here."""
+    if not isinstance(schema, dict):
+        return 0
+    inside = [schema.get("items"), *_object_at(schema, "properties").values()]
+    inside += (inner for name in _SCHEMA_LISTS for inner in _array_at(schema, name))
+    return max(map(_count_nesting, inside)) + ("properties" in schema)
+
+
 def _size_problems(schema: Json) -> Iterator[str]:
     """Yield the limits of strict mode that a schema exceeds as a whole, which the API reports last."""
+    if (levels := _count_nesting(schema)) > _MAX_NESTING:
+        yield f"{levels} levels of nesting exceeds limit of {_MAX_NESTING}."
     parts = [*_subschemas(schema)]
     properties = sum(len(_object_at(part, "properties")) for part in parts)
     if properties > _MAX_PROPERTIES:

@@ -33,8 +33,28 @@ def closed(**properties: Any) -> Json:
         ({**closed(), "required": [[]]}, f"In context=(), {EVERY} Extra required key '[]' supplied."),
         ({**closed(), "not": {}}, "In context=(), 'not' is not permitted."),
         (
-            closed(a={"type": "array", "items": {"type": "object"}}),
+            closed(a={"type": "array", "items": {"type": "object", "properties": {}}}),
             "In context=('properties', 'a', 'items'), 'additionalProperties' is required to be supplied and to be false.",
+        ),
+        *(
+            (closed(a=part), f"In context=(), {EVERY} Extra required key 'a' supplied.")
+            for free_form in ({}, {"additionalProperties": TEXT}, {"additionalProperties": False, "required": []})
+            for part in (
+                {"type": "object", **free_form},
+                {"type": "array", "items": {"type": "object", **free_form}},
+            )
+        ),
+        *(
+            (
+                closed(a={"type": ["null", "object"], **members}),
+                "In context=('properties', 'a', 'type', '1'), 'additionalProperties' is required to be supplied and to be "
+                "false.",
+            )
+            for members in ({}, {"properties": {}})
+        ),
+        (
+            closed(a=closed(b={"type": "object"})),
+            f"In context=('properties', 'a'), {EVERY} Extra required key 'b' supplied.",
         ),
         (closed(a={"type": "array"}), "In context=('properties', 'a'), array schema missing items."),
         (
@@ -53,7 +73,13 @@ def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: st
 
 
 @pytest.mark.parametrize(
-    "schema", [{"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})]
+    "schema",
+    [
+        {"$ref": "#/$defs/D", "$defs": {"D": closed()}},
+        closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]}),
+        {**closed(a={"type": "object", "additionalProperties": TEXT}), "required": []},
+        closed(a={"type": ["object", "null"], "additionalProperties": False}),
+    ],
 )
 def test_a_closed_schema_has_no_problem(schema: Json) -> None:
     assert list(format_problems(schema)) == []
@@ -90,9 +116,19 @@ def numbered(count: int) -> Json:
     return closed(**{f"a{number}": TEXT for number in range(count)})
 
 
+def nested(count: int) -> Json:
+    return closed(a=nested(count - 1) if count > 1 else TEXT)
+
+
 @pytest.mark.parametrize(
     ("schema", "problems"),
     [
+        (nested(10), []),
+        (nested(11), ["11 levels of nesting exceeds limit of 10."]),
+        (
+            closed(a={"type": "array", "items": {"anyOf": [TEXT, nested(13)]}}),
+            ["14 levels of nesting exceeds limit of 10."],
+        ),
         (closed(a=numbered(2_500), b=numbered(2_498)), []),
         (closed(a=numbered(2_500), b=numbered(2_499)), ["5001 parameters exceeds limit of 5000."]),
         (closed(a={"enum": [*range(500)]}, b={"anyOf": [{"enum": [*range(500)]}]}), []),

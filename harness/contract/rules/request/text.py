@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
-from harness.contract.rule import after, reported, rule
+from harness.contract.rule import after, assumed, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
@@ -39,9 +40,21 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
         "properties": {"a": {"type": "array", "items": {"$ref": "#/properties/b/items"}}},
         "required": ["a"],
     },
+    "In context=('properties', 'a', 'type', '0'), 'additionalProperties' is required to be supplied and to be false.": {
+        "properties": {"a": {"type": ["object", "null"], "properties": {}}},
+        "required": ["a"],
+    },
     "[] is not of type 'object', 'boolean'.": {"properties": {"a": []}, "required": ["a"]},
     "In context=(), 'required' is required to be supplied and to be an array including every key in properties. Extra "
-    "required key 'b' supplied.": {"required": ["b"]},
+    "required key 'a' supplied.": {
+        "properties": {"a": {"type": "array", "items": {"type": "object"}}},
+        "required": ["a"],
+    },
+    "11 levels of nesting exceeds limit of 10.": functools.reduce(
+        lambda inner, _: {**_CLOSED_SCHEMA, "properties": {"a": inner}, "required": ["a"]},
+        range(11),
+        {"type": "string"},
+    ),
 }
 
 
@@ -68,6 +81,13 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
         reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
         reported("https://github.com/langchain-ai/langchainjs/pull/11384: $ref with keywords", "2026-08"),
         reported("public probe, project smg: an empty schema", "2026-08-21"),
+        reported(
+            "https://community.openai.com/t/1230045 and eleven more origins: a required property of free form",
+            "2026-09-27",
+        ),
+        reported("public reports of four origins: an object among the types", "2026-08-10"),
+        reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
+        assumed("that only the objects count as levels, and not the arrays between them"),
     ],
     rejects={
         **{

@@ -62,6 +62,10 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
         reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
         reported(
+            "https://github.com/SamSaffron/term-llm/pull/180 and four more origins: a required property of free form",
+            "2026-09",
+        ),
+        reported(
             "public probe, project smg: {} and null in strict mode; that null has the words of {} is assumed",
             "2026-08-21",
         ),
@@ -91,6 +95,10 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array "
         "including every key in properties. Missing 'a'.": _function_body(
             type="object", properties={"a": {"type": "string"}}, additionalProperties=False, required=[]
+        ),
+        "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array "
+        "including every key in properties. Extra required key 'a' supplied.": _function_body(
+            type="object", properties={"a": {"type": "object"}}, required=["a"], additionalProperties=False
         ),
         "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": {
             "tools": [{**_FUNCTION_TOOL, "parameters": {"oneOf": [{"type": "object"}]}}]
@@ -151,11 +159,13 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         ),
         _function_body(type="object", properties={}, additionalProperties=False),
     ],
-    fix="Close every object (`additionalProperties: false`) and require all its properties, or set `strict: false`.",
+    fix="Close every object (`additionalProperties: false`), list its `properties` and require them, or set "
+    "`strict: false`.",
 )
 def function_schema(request: Request, family: Model | None) -> Iterator[Json]:
     """A function's parameters must be a JSON Schema of an object; with `strict: true` it is closed, with all required.
 
+    Strict mode passes over a property that is an object without `properties`, and then refuses its name among `required`.
     With `strict: false` models before gpt-5 refuse unions at the top level; all models refuse an object without
     `properties` there, and arrays without `items`; without `strict` they accept these.
     """
