@@ -37,15 +37,28 @@ shape(
     "item_id_characters",
     """An item's `id` holds letters, digits, underscores and dashes, and does not end in an underscore.
 
-    An empty id is refused with the same words; the characters are looked at before the prefix.
+    So does `previous_response_id`, whose end is not known to matter. An empty id is refused with the same words; the
+    characters are looked at before the prefix.
     """,
     error=ApiError(400, f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS_MESSAGE}", "{path}", "invalid_value"),
-    source=[reported("public probe table of ids", "2026"), reported("public report of another origin", "2026-05-31")],
+    source=[
+        reported("public probe table of ids", "2026"),
+        reported("public report of another origin", "2026-05-31"),
+        reported(
+            "https://github.com/ProjectTech4DevAI/kaapi-backend/issues/317 and the tests of another project: of "
+            "previous_response_id",
+            "2025-08-04",
+        ),
+    ],
     rejects={
         f"Invalid 'input[0].id': ''. {_CHARACTERS_MESSAGE}": _reasoning_body(""),
         f"Invalid 'input[0].id': 'rs_a:rs_b'. {_CHARACTERS_MESSAGE}": _reasoning_body("rs_a:rs_b"),
         f"Invalid 'input[0].id': 'fc_abcDEF_'. {_CHARACTERS_MESSAGE}": _call_body("fc_abcDEF_"),
         f"Invalid 'input[0].id': 'fc_'. {_CHARACTERS_MESSAGE}": _call_body("fc_"),
+        f"Invalid 'previous_response_id': '@results.ress'. {_CHARACTERS_MESSAGE}": {
+            "previous_response_id": "@results.ress"
+        },
+        f"Invalid 'previous_response_id': ''. {_CHARACTERS_MESSAGE}": {"previous_response_id": ""},
     },
     accepts=[_call_body("fc_abcDEF-"), _call_body("fc__abcDEF"), _call_body("fc_abcDEF9")],
     fix="Send the id the API gave, or none: items need no id.",
