@@ -54,6 +54,7 @@ MODULES = (
     "request.models.capability",
     "request.models.caching",
     "request.tool_definitions.hosted",
+    "request.tool_definitions.drawing",
     "request.tool_definitions.reserved",
     "stored.uploads",
     "stored.files",

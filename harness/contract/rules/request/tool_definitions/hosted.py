@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.http.dialects import AZURE
 from harness.api.models import Model
 from harness.api.tools import function_namespaces
-from harness.contract.rule import Case, WorldView, assumed, reported, rule
-from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
+from harness.contract.rule import WorldView, assumed, reported, rule
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -233,93 +231,3 @@ def namespace_named_like_hosted(request: Request, family: Model | None) -> Itera
             for tool in request.body.get("tools") or ()
             if tool["type"] == "namespace" and tool["name"] == "web"
         )
-
-
-IMAGE_ERROR = "image_generation_user_error"
-"""The type of errors about the settings of the tool that draws images."""
-IMAGE_DEPLOYMENT = "x-ms-oai-image-generation-deployment"
-
-
-def _draw_on_azure(**headers: str) -> Case:
-    return Case(
-        {"model": "gpt-5.5", "input": "hi", "tools": [{"type": "image_generation"}]},
-        on=ON_AZURE,
-        headers={**KEY_HEADERS, **headers},
-    )
-
-
-@rule(
-    when="tools",
-    reads=f"request.headers.{IMAGE_DEPLOYMENT}",
-    mentions='"image_generation"',
-    dialects=AZURE,
-    since="2026-07-09",
-    error=ApiError(
-        400,
-        f"imagegen deployment must be provided through header: {IMAGE_DEPLOYMENT}",
-        "tools",
-        "invalid_request_error",
-        IMAGE_ERROR,
-    ),
-    source=[
-        reported("https://github.com/editor-code-assistant/eca/issues/612: the whole body", "2026-09-18"),
-        reported("https://github.com/openai/codex/issues/31815", "2026-07-09"),
-        reported("public notes of a live probe: with a namespace `image_gen` too, which alone is taken", "2026-08-10"),
-        reported("public reports of three more origins", "2026"),
-    ],
-    rejects=[_draw_on_azure()],
-    accepts=[_draw_on_azure(**{IMAGE_DEPLOYMENT: "gpt-image-2"})],
-    fix=f"Name a deployment that generates images, in the header `{IMAGE_DEPLOYMENT}`.",
-)
-def image_deployment_missing(request: Request) -> Iterator[Json]:
-    """Azure needs the name of the deployment that draws images, even if the model draws none."""
-    if "image_generation" in tool_types(request) and not request.headers.get(IMAGE_DEPLOYMENT):
-        yield {}
-
-
-_WITHOUT_FIDELITY = "gpt-image-2"
-"""The beginning of the names of image models without this setting."""
-
-
-def _draw(**settings: str) -> Json:
-    return {"model": "gpt-5.5", "tools": [{"type": "image_generation", **settings}]}
-
-
-@rule(
-    when="tools",
-    mentions='"input_fidelity"',
-    since="2026-07-05",
-    error=ApiError(
-        400,
-        "The model '{model}' does not support the 'input_fidelity' parameter.",
-        "tools",
-        "invalid_input_fidelity_model",
-        IMAGE_ERROR,
-    ),
-    source=[
-        reported("public reports of five origins, of the Images API: gpt-image-2", "2026-07-05"),
-        reported("the same of both models 2.5, by two origins", "2026-09-20"),
-        reported("a public program: the Responses API refuses it as well", "2026"),
-        assumed("param, that of other errors about the tool"),
-    ],
-    rejects={
-        "The model 'gpt-image-2' does not support the 'input_fidelity' parameter.": _draw(
-            model="gpt-image-2", input_fidelity="high"
-        ),
-        "The model 'gpt-image-2.5-flare' does not support the 'input_fidelity' parameter.": _draw(
-            model="gpt-image-2.5-flare", input_fidelity="low"
-        ),
-    },
-    accepts=[
-        _draw(model="gpt-image-1.5", input_fidelity="high"),
-        _draw(model="gpt-image-2"),
-        _draw(input_fidelity="high"),
-    ],
-    fix="Leave `input_fidelity` out: these models always keep the details of an input image.",
-)
-def image_fidelity_unsupported(request: Request) -> Iterator[Json]:
-    """Image models from gpt-image-2 on have no setting for how close they stay to an input image."""
-    for tool in request.body.get("tools") or ():
-        model = tool.get("model") or ""
-        if tool["type"] == "image_generation" and tool.get("input_fidelity") and model.startswith(_WITHOUT_FIDELITY):
-            yield {"model": model}

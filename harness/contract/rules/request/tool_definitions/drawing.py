@@ -1,0 +1,174 @@
+"""The hosted tool that draws images: its settings by its model, and its deployment on Azure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from harness.api.http.dialects import AZURE
+from harness.contract.rule import Case, assumed, reported, rule
+from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
+from harness.contract.rules.request.models.research import tool_types
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+AREA = "hosted"
+
+IMAGE_ERROR = "image_generation_user_error"
+"""The type of errors about the settings of the tool that draws images."""
+IMAGE_DEPLOYMENT = "x-ms-oai-image-generation-deployment"
+
+
+def _draw_on_azure(**headers: str) -> Case:
+    return Case(
+        {"model": "gpt-5.5", "input": "hi", "tools": [{"type": "image_generation"}]},
+        on=ON_AZURE,
+        headers={**KEY_HEADERS, **headers},
+    )
+
+
+@rule(
+    when="tools",
+    reads=f"request.headers.{IMAGE_DEPLOYMENT}",
+    mentions='"image_generation"',
+    dialects=AZURE,
+    since="2026-07-09",
+    error=ApiError(
+        400,
+        f"imagegen deployment must be provided through header: {IMAGE_DEPLOYMENT}",
+        "tools",
+        "invalid_request_error",
+        IMAGE_ERROR,
+    ),
+    source=[
+        reported("https://github.com/editor-code-assistant/eca/issues/612: the whole body", "2026-09-18"),
+        reported("https://github.com/openai/codex/issues/31815", "2026-07-09"),
+        reported("public notes of a live probe: with a namespace `image_gen` too, which alone is taken", "2026-08-10"),
+        reported("public reports of three more origins", "2026"),
+    ],
+    rejects=[_draw_on_azure()],
+    accepts=[_draw_on_azure(**{IMAGE_DEPLOYMENT: "gpt-image-2"})],
+    fix=f"Name a deployment that generates images, in the header `{IMAGE_DEPLOYMENT}`.",
+)
+def image_deployment_missing(request: Request) -> Iterator[Json]:
+    """Azure needs the name of the deployment that draws images, even if the model draws none."""
+    if "image_generation" in tool_types(request) and not request.headers.get(IMAGE_DEPLOYMENT):
+        yield {}
+
+
+_WITHOUT_FIDELITY = "gpt-image-2"
+"""The beginning of the names of image models without this setting."""
+
+
+def _draw(**settings: str) -> Json:
+    return {"model": "gpt-5.5", "tools": [{"type": "image_generation", **settings}]}
+
+
+@rule(
+    when="tools",
+    mentions='"input_fidelity"',
+    since="2026-07-05",
+    error=ApiError(
+        400,
+        "The model '{model}' does not support the 'input_fidelity' parameter.",
+        "tools",
+        "invalid_input_fidelity_model",
+        IMAGE_ERROR,
+    ),
+    source=[
+        reported("public reports of five origins, of the Images API: gpt-image-2", "2026-07-05"),
+        reported("the same of both models 2.5, by two origins", "2026-09-20"),
+        reported("a public program: the Responses API refuses it as well", "2026"),
+        assumed("param, that of other errors about the tool"),
+    ],
+    rejects={
+        "The model 'gpt-image-2' does not support the 'input_fidelity' parameter.": _draw(
+            model="gpt-image-2", input_fidelity="high"
+        ),
+        "The model 'gpt-image-2.5-flare' does not support the 'input_fidelity' parameter.": _draw(
+            model="gpt-image-2.5-flare", input_fidelity="low"
+        ),
+    },
+    accepts=[
+        _draw(model="gpt-image-1.5", input_fidelity="high"),
+        _draw(model="gpt-image-2"),
+        _draw(input_fidelity="high"),
+    ],
+    fix="Leave `input_fidelity` out: these models always keep the details of an input image.",
+)
+def image_fidelity_unsupported(request: Request) -> Iterator[Json]:
+    """Image models from gpt-image-2 on have no setting for how close they stay to an input image."""
+    for tool in request.body.get("tools") or ():
+        model = tool.get("model") or ""
+        if tool["type"] == "image_generation" and tool.get("input_fidelity") and model.startswith(_WITHOUT_FIDELITY):
+            yield {"model": model}
+
+
+_DRAWS_AT_ANY_SIZE = re.compile(r"gpt-image-2(-2026.*|\.5-.*)?")
+_SIZE = re.compile(r"([1-9][0-9]{0,9})x([1-9][0-9]{0,9})")
+_LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400, 3
+"""The bounds of a size: https://developers.openai.com/api/docs/guides/image-generation, measured by six origins."""
+
+
+@rule(
+    when="tools",
+    reads=(),
+    mentions='"size"',
+    since="2026-04-21",
+    error=ApiError(400, "Invalid size '{size}'. {reason}", "tools", "invalid_value", IMAGE_ERROR),
+    source=[
+        reported("public logs of two programs, with the whole error: too few pixels", "2026-05-20"),
+        reported("the records of two more, with the whole error: edges that 16 does not divide", "2026-05-24"),
+        reported("public reports of twelve origins, of the Images API: the other reasons", "2026-09"),
+        assumed("the order of the reasons, where a size has two"),
+    ],
+    rejects={
+        "Invalid size '256x256'. Requested resolution is below the current minimum pixel budget.": _draw(
+            model="gpt-image-2", size="256x256"
+        ),
+        "Invalid size '2880x1620'. Width and height must both be divisible by 16.": _draw(
+            model="gpt-image-2", size="2880x1620"
+        ),
+        "Invalid size '4096x4096'. The longest edge must be less than or equal to 3840.": _draw(
+            model="gpt-image-2", size="4096x4096"
+        ),
+        "Invalid size '1424x176'. The maximum supported aspect ratio is 3:1.": _draw(
+            model="gpt-image-2.5-flare", size="1424x176"
+        ),
+        "Invalid size '3840x3408'. Requested resolution exceeds the current pixel budget.": _draw(
+            model="gpt-image-2", size="3840x3408"
+        ),
+        "Invalid size '0x0'. Expected WIDTHxHEIGHT, for example '1824x1024'.": _draw(model="gpt-image-2", size="0x0"),
+    },
+    accepts=[
+        *(_draw(model="gpt-image-2", size=size) for size in ("auto", "1152x640", "3840x1280", "3840x2160")),
+        _draw(size="256x256"),
+    ],
+    fix="Use edges up to 3840 pixels that 16 divides, a ratio up to 3:1 and 655,360 to 8,294,400 pixels, or `auto`.",
+)
+def image_size_invalid(request: Request) -> Iterator[Json]:
+    """gpt-image-2 and 2.5 draw at any size within bounds; the sizes of other models are not checked."""
+    for tool in request.body.get("tools") or ():
+        size = tool.get("size")
+        if tool["type"] == "image_generation" and size and _DRAWS_AT_ANY_SIZE.fullmatch(tool.get("model") or ""):
+            yield from ({"size": size, "reason": reason} for reason in _size_problems(size))
+
+
+def _size_problems(size: str) -> Iterator[str]:
+    if size == "auto":
+        return
+    match = _SIZE.fullmatch(size)
+    if match is None:
+        yield "Expected WIDTHxHEIGHT, for example '1824x1024'."
+        return
+    short, long = sorted(map(int, match.groups()))
+    if long > _LONGEST_EDGE:
+        yield f"The longest edge must be less than or equal to {_LONGEST_EDGE}."
+    if short % 16 or long % 16:
+        yield "Width and height must both be divisible by 16."
+    if long > _WIDEST * short:
+        yield f"The maximum supported aspect ratio is {_WIDEST}:1."
+    if short * long < _FEWEST_PIXELS:
+        yield "Requested resolution is below the current minimum pixel budget."
+    if short * long > _MOST_PIXELS:
+        yield "Requested resolution exceeds the current pixel budget."
