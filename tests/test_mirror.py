@@ -33,6 +33,7 @@ TESTED_WITH = {
     "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders"},
     "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
     "cli/test_app.py": {"cli/support/completion"},
+    "cli/test_manual.py": {"report/manual"},
     "cli/test_rules.py": {"report/catalogue"},
     "cli/test_serve_command.py": {"server/client_environment", "world/scripting/webhook_settings"},
     "cli/test_view.py": {"viewer/page", "viewer/trace"},

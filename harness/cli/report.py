@@ -18,8 +18,6 @@ from harness.core.text import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from harness.report.report import Report
 
 MERGE = "merge"
@@ -102,7 +100,7 @@ def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
 
 
 def _print_report(report: Report) -> None:
-    """Print the counts, the first causes with their tests, and the coverage."""
+    """Print the counts, and the first causes with their tests."""
     from harness.report.formats.github import annotation_commands
     from harness.report.report import name_tests, unknown_model_lines
 
@@ -115,25 +113,9 @@ def _print_report(report: Report) -> None:
         console.print(f"\n{number}. {name_tests(failures)}\n{failures[0].text}")
     if (hidden := len(report.groups) - MAX_CAUSES) > 0:
         console.print(f"… and {hidden} more")
-    console.print()
-    if not report.examination:
-        console.print(_coverage_table(report))
     if ACTIONS_VARIABLE in os.environ:
         for command in annotation_commands(report):
             print_text(command)
-
-
-def _coverage_table(report: Report) -> Table:
-    from rich.table import Table
-
-    from harness.report.api_coverage import DIMENSIONS
-
-    table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)
-    for name, title in DIMENSIONS.items():
-        table.add_row(
-            title, str(len(report.hit[name])), str(len(report.known[name])), str(report.percent_covered(name))
-        )
-    return table
 
 
 def _check_fail_under(report: Report, least: float | None) -> None:

@@ -288,12 +288,14 @@ def raise_as_script_error(problem: BaseException, what: str, where: str = "") ->
     """Raise an exception of user code as a ScriptError with its place and frames; `what` precedes `KeyError: …`.
 
     Interrupts, and errors of the harness that user code did not cause, are raised unchanged; `where` precedes an error
-    of the harness that user code did cause.
+    of the harness that user code did cause, which says itself how to fix it.
     """
     if isinstance(problem, INTERRUPTS) or (isinstance(problem, HarnessError) and not user_frames(problem)):
         raise problem
     said, frames, _ = describe_raised(problem)
-    raise ScriptError(f"{where if isinstance(problem, HarnessError) else what}{said}", frames) from problem
+    if isinstance(problem, HarnessError):
+        raise ScriptError(f"{where}{said}", frames) from problem
+    raise ScriptError(f"{what}{said}", frames, "Correct that line, or what it expects of the request.") from problem
 
 
 def describe_code(code: Any) -> str:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import indent, wrap
-from typing import Any
+from typing import Any, Protocol
 
 from harness.analysis.flow import Flow
 from harness.analysis.lanes import CLIENT_LANE, is_probe
@@ -42,7 +42,6 @@ MAX_STEPS = 20
 MAX_DETAILED = 5
 """The maximum number of causes that are shown in full on demand."""
 NO_LIMIT = 1000
-"""More lines than a cause has; without a limit it is shown with its evidence."""
 """More lines than any cause has: it is shown with its evidence."""
 MAX_JOURNAL_LINES = 20
 """The maximum number of lines of the journal that are shown, the newest ones."""
@@ -63,7 +62,17 @@ def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary | None = None)
     return "\n".join([render_cause(causes[0]), *_name_others(causes[1:], vocabulary)])
 
 
-def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
+class Explained(Protocol):
+    """What went wrong, and a text with its label for each row: a cause, or a cause as a page shows it."""
+
+    @property
+    def what(self) -> str: ...  # noqa: D102
+
+    @property
+    def rows(self) -> Sequence[tuple[str, str]]: ...  # noqa: D102
+
+
+def render_cause(cause: Explained, max_lines: int = MAX_CAUSE_LINES) -> str:
     """Render a cause as a block: `what`, and one or more lines for each row; longer texts end in `…`.
 
     Its evidence is shown if there is no limit.

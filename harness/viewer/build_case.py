@@ -15,6 +15,7 @@ from harness.analysis.flow import Flow, FlowStep, build_steps
 from harness.analysis.history.history import History
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import losses_of
+from harness.analysis.retries import find_retries
 from harness.core.exchange import Json, ToolRuns
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import escape_controls, shorten
@@ -152,6 +153,8 @@ DIAGRAM_STEPS = 200
 SEARCH_WIDTH = 300
 """Characters of an exchange that the search of a run covers."""
 
+NEAR_RETRY = 100
+"""How many exchanges before the first one shown may have failed and be repeated."""
 MAX_CLIENT = 60
 """Characters of a client's name."""
 
@@ -260,6 +263,8 @@ def _show_exchanges(
 ) -> list[ShownExchange]:
     lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
     marked = _marked_by_exchange(world, findings)
+    recent = [exchange for exchange in world.exchanges if exchange.number > after - NEAR_RETRY]
+    repeated = {retry.exchange: retry.of for retry in find_retries(recent, world.edge)}
     transcripts, shower = TranscriptReader(pool), ExchangeShower(world, pool, root)
     shown = []
     for placed, step in zip(lane_exchanges, steps, strict=True):
@@ -267,6 +272,7 @@ def _show_exchanges(
         request = transcripts.read(exchange)
         if exchange.number > after:
             built = shower.show(exchange, lanes.index(placed.lane), step)
+            built = replace(built, retry_of=repeated.get(exchange.number, 0))
             if request:
                 marks = marked.get(exchange.number, ())
                 transcript, before = transcripts.show(exchange, request, step.new_items, marks)

@@ -12,6 +12,7 @@ from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.json_values import as_object
 from harness.core.text import escape_controls, escape_values
 from harness.report.api_coverage import DIMENSIONS
+from harness.report.manual import sections_in
 from harness.report.report import WRONG_OUTCOMES, Report, ReportCase, RunFacts, unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, document, group_causes
 from harness.viewer.json_form import from_json, to_text
@@ -82,6 +83,7 @@ def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Ru
         facts.outcomes or Counter(row.outcome for row in rows),
         causes=group_causes(rows),
         cases=rows,
+        manual=sections_in(entry for row in rows for cause in row.causes for entry in cause.rows),
         **own,
     )
 

@@ -157,7 +157,7 @@ class Run:
 
     `counts` are tests by outcome, including tests without the mock, which are no cases. `totals` are counts of
     exchanges, refusals and findings, which `line` words in one line. `documented` explains the rules and losses that
-    the run mentions, by id.
+    the run mentions, by id; `manual` has the sections of the manual that causes name, by the command that prints each.
     """
 
     source: Source
@@ -177,6 +177,7 @@ class Run:
     cases: Sequence[CaseRow] = ()
     coverage: Mapping[str, Covered] = field(default_factory=dict)
     documented: Mapping[str, Documentation] = field(default_factory=dict)
+    manual: Mapping[str, str] = field(default_factory=dict)
     examination: ShownExamination | None = None
     comparison: Comparison | None = None
     version: int = VIEW_VERSION
@@ -283,6 +284,8 @@ class ShownExchange:
     asked: bool = False
     """Whether the test has asked for the refusal."""
     routed: bool = False
+    retry_of: int = 0
+    """The failed exchange that the client repeated with this one; 0 for none."""
     query: Pooled = None
     request: Pooled = None
     answer: Pooled = None

@@ -10,6 +10,7 @@ from textwrap import indent
 from typing import Any
 
 from harness.core.text import pluralize, shorten
+from harness.explain.render import NO_LIMIT, render_cause
 from harness.report.report import count_outcomes
 from harness.viewer.json_form import from_json
 from harness.viewer.page_data import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
@@ -128,10 +129,10 @@ def _render_group(number: int, group: CauseGroup, cause: ShownCause | None, run:
 
 
 def _render_cause(cause: ShownCause, run: Run) -> str:
-    rows = [f"  {label:<7} {indent(text, ' ' * 10).strip()}" for label, text in cause.rows]
+    """Render a cause as a failed test does, with its rule."""
     known = run.documented.get(cause.rule)
-    rule = [f"  rule    {cause.rule}: {known.summary}"] if known else []
-    return "\n".join([cause.what, *rows, *rule])
+    rule = [("rule", f"{cause.rule}: {known.summary}")] if known else []
+    return render_cause(replace(cause, rows=[*cause.rows, *rule]), NO_LIMIT)
 
 
 def _head_of_case(case: ShownCase) -> str:
@@ -156,6 +157,8 @@ def _card(case: ShownCase, shown: ShownExchange, pool: PoolReader, *, is_wrong: 
     head = "  ".join(filter(None, [f"{shown.number:>3}", arrived, lane, f"{shown.method} {shown.path}"]))
     before = f"({pluralize(shown.before, 'item')} as before) " if shown.before else ""
     lines = [head, shorten(f"      {before}{shown.gist}", LINE), shorten(f"      → {shown.status} {shown.said}", LINE)]
+    if shown.retry_of:
+        lines.append(f"      retry of request {shown.retry_of}")
     if sent := _sending(shown):
         lines.append(f"      {sent}")
     if shown.edge.cut:

@@ -52,7 +52,7 @@ def test_a_report_is_told(a: Path) -> None:
             "  where   exchange 2, input[0]",
         ],
     )
-    assert "Rules that applied to a request     1" in said.stdout
+    assert said.stdout.splitlines()[-1] == "  manual  responses-harness manual a-request-was-refused"
 
 
 def test_many_causes_are_told_by_the_first(tmp_path: Path) -> None:

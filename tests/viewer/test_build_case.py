@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from harness.analysis.flow import SequenceDiagram
-from harness.faults import cut
+from harness.faults import cut, server_error
 from harness.items import file_citation, function_call, mcp_call, message
 from harness.verify.report_cases import build_journal
 from harness.viewer.build_case import CaseHead, build_case, group_causes
@@ -308,3 +308,11 @@ def test_a_case_names_its_client(asked: Asked) -> None:
     asked.mock.script("Here.")
     asked.ask("hi")
     assert asked.show("passed").row.client == "me/1"
+
+
+def test_a_request_that_repeats_a_failed_one_names_it(asked: Asked) -> None:
+    asked.mock.script(server_error(), "Here.", "More.")
+    for _ in range(3):
+        asked.ask("hi")
+    assert [exchange.retry_of for exchange in asked.show("passed").exchanges] == [0, 1, 0]
+    assert [exchange.retry_of for exchange in asked.show("passed", after=1).exchanges] == [1, 0]

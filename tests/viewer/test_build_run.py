@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -132,3 +133,12 @@ class TestExaminations:
             ConfigError, match=f"only the {'earlier ' if swapped else ''}run is an examination of clients"
         ):
             compare_runs(run, earlier, "before")
+
+
+def test_a_run_has_the_sections_of_the_manual_that_its_causes_name() -> None:
+    command = "responses-harness manual turns-are-left"
+    cause = ShownCause("1 turn of the script was never used.", rows=[("manual", command)])
+    assert run_of(case("a")).manual == {}
+    [(name, text)] = run_of(replace(case("a", "failed"), causes=[cause])).manual.items()
+    assert (name, text.splitlines()[0]) == (command, "Turns are left")
+    assert "](" not in text, "links of the manual lead nowhere here"

@@ -122,11 +122,12 @@ class TestATurn:
         script = scripted(model)
         with pytest.raises(ScriptError) as told:
             script.next(ask("x"))
-        first, outer, inner = str(told.value).splitlines()
+        first, outer, inner, fix = str(told.value).splitlines()
         line = model.__code__.co_firstlineno
         assert re.fullmatch(rf"script: a turn raised KeyError: 'x', at /.*/test_script\.py:{line - 2}", first)
         assert outer == f'  at test_script.py:{line + 1}, in model: return message(look_up(request.body["input"]))'
         assert inner == f'  at test_script.py:{line - 2}, in look_up: return {{"a": "b"}}[name]'
+        assert fix == "Correct that line, or what it expects of the request."
 
     def test_a_turn_that_gives_a_builder_what_it_does_not_take_is_told_with_its_line(self) -> None:
         script = scripted(lambda request: function_call("", {}))

@@ -53,6 +53,11 @@ export function place(row: CaseRow): string {
   return row.line ? `${row.file}:${row.line}` : row.file;
 }
 
+/** Says of a test that was run several times how often; it is shown as it ended last. */
+export function flaky(row: CaseRow): string {
+  return row.retries > 0 ? `flaky: run ${row.retries + 1} times` : "";
+}
+
 /** The name of a case without its file, which stands beside it. */
 export function title(row: CaseRow): string {
   return row.file && row.name.startsWith(`${row.file}::`) ? row.name.slice(row.file.length + 2) : row.name;

@@ -133,7 +133,7 @@ export interface Comparison {
  *
  * `counts` are tests by outcome, including tests without the mock, which are no cases. `totals` are counts of
  * exchanges, refusals and findings, which `line` words in one line. `documented` explains the rules and losses that
- * the run mentions, by id.
+ * the run mentions, by id; `manual` has the sections of the manual that causes name, by the command that prints each.
  */
 export interface Run {
   readonly source: "pytest" | "vitest" | "serve" | "verify" | "examine" | "recordings" | "report" | "trace";
@@ -153,6 +153,7 @@ export interface Run {
   readonly cases: readonly CaseRow[];
   readonly coverage: { readonly [name: string]: Covered };
   readonly documented: { readonly [name: string]: Documentation };
+  readonly manual: { readonly [name: string]: string };
   readonly examination: ShownExamination | null;
   readonly comparison: Comparison | null;
   readonly version: number;
@@ -251,6 +252,8 @@ export interface ShownExchange {
   /** Whether the test has asked for the refusal. */
   readonly asked: boolean;
   readonly routed: boolean;
+  /** The failed exchange that the client repeated with this one; 0 for none. */
+  readonly retry_of: number;
   readonly query: Json;
   readonly request: Json;
   readonly answer: Json;

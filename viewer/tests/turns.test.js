@@ -54,3 +54,9 @@ test("of many items the ones in between are folded", () => {
   assert.equal(linesOf(opened([many]), many, [], false).filter(({ kind }) => kind === "more").length, 1);
   assert.equal(linesOf(opened([many]), many, [], true).length, 30);
 });
+
+test("a retry names the request that it repeats", () => {
+  const again = exchange(2);
+  again.shown.retry_of = 1;
+  assert.deepEqual(linesOf(opened([exchange(1), again]), again, [], false)[0], { kind: "edge", text: "retry of request 1" });
+});

@@ -132,6 +132,15 @@ looked.resolve();
 await page.unrouteAll({ behavior: "wait" });
 await set("answer requests by hand", "/hold", false);
 
+// A turn is edited where it waits, below those that were taken.
+await queue('- "First."\n- "Second."');
+await says('next: script: message "Second."');
+await page.getByRole("button", { name: "edit", exact: true }).nth(1).click();
+await page.fill(".waiting textarea", '- "Edited in place."');
+await page.click(".waiting button.primary");
+await says('next: script: message "Edited in place."');
+seen.edited = [await ask("sk-live-one", "One."), await ask("sk-live-one", "Two.")];
+
 // A call that waits for an approval is approved where it was asked for.
 await queue('- mcp_approval_request: {server_label: prod, name: deploy}\n- "It is live."');
 const prod = { type: "mcp", server_label: "prod", server_url: "https://mcp.example.org/sse", require_approval: "always" };

@@ -59,6 +59,10 @@ def test_turns_are_queued_and_requests_answered_by_hand(seen: Any) -> None:
     assert "A person answers." in seen["byHand"]
 
 
+def test_a_waiting_turn_is_edited_in_place(seen: Any) -> None:
+    assert ["First." in seen["edited"][0], "Edited in place." in seen["edited"][1]] == [True, True]
+
+
 def test_a_stream_is_let_go_event_by_event(seen: Any) -> None:
     assert "event: response.created" in seen["steppedAnswer"]
     assert "event: response.completed" in seen["steppedAnswer"]

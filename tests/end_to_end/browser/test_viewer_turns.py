@@ -93,6 +93,12 @@ def test_the_time_line_has_a_bar_for_each_test(seen: Any) -> None:
 def test_a_turn_shows_the_line_that_scripted_it(seen: Any) -> None:
     assert "test_stories.py:" in seen["scripted"][0]
     assert "mock.script(" in seen["scripted"][0]
+    assert len(seen["scriptedInLanes"]) == 3
+    assert 'mock.when(instructions="are ops").script(' in seen["scriptedInLanes"][1]
+
+
+def test_a_cause_opens_its_section_of_the_manual(seen: Any) -> None:
+    assert seen["manual"] == "A request was refused"
 
 
 def test_a_small_screen_shows_one_thing_and_a_way_back(seen: Any) -> None:

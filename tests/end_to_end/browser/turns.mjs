@@ -20,6 +20,10 @@ const toEnd = async () => {
 };
 const seen = { problems };
 
+// The cause leads to the manual, which the page has inside.
+await page.click(".manual summary");
+seen.manual = await page.locator(".manual .prose").first().innerText();
+
 // The list: keys, folds, filters, the case beside it.
 seen.causes = (await texts(".cause > summary strong")).length;
 seen.opened = await page.locator(".cause[open]").count();
@@ -59,6 +63,7 @@ seen.bars = await page.locator(".spans a").count();
 // Lanes, hand-offs, approvals, rails.
 await go(page, at("test_agents"));
 seen.lanes = await texts(".names-of-lanes strong");
+seen.scriptedInLanes = await texts(".scripted-line");
 seen.handed = await texts(".handed .mono");
 await press("j");
 seen.selected = await where();

@@ -17,6 +17,7 @@ def test_a_tool_is_mistyped(mock, ask, weather):
 
 @pytest.mark.cause(
     title="a turn raised KeyError: 'city'",
+    fix="Correct that line, or what it expects of the request.",
     place='in model: return message(request.body["city"])',
 )
 def test_a_turn_raises(mock, ask):

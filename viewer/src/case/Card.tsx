@@ -38,6 +38,7 @@ export function Card({ opened, exchange, rails, unfolded, unfold }: Shape) {
           <div key={index} class={`turn-line ${line.kind === "item" ? `of-${line.by}` : `of-${line.kind}`} ${index === ended ? "divided" : ""}`}>
             <div class="what">
               <LineText line={line} opened={opened} exchange={exchange} rails={rails} unfold={() => unfold(shown.number)} />
+              {index === lines.length - 1 && <ScriptedLine by={shown.answered_by} />}
             </div>
             <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, index)} number={shown.number} />
           </div>
@@ -163,17 +164,25 @@ function Delivered({ delivery }: { delivery: ShownDelivery }) {
   );
 }
 
-/** The line of the test that scripted a turn. */
+const placeOf = ({ turn, file, line }: AnsweredBy) => `${turn ? `turn ${turn} · ` : ""}${file}${line ? `:${line}` : ""}`;
+
+/** The statement of the test that scripted a turn, beside it. */
 function Scripted({ by }: { by: AnsweredBy | null }) {
   if (!by?.file) return null;
   return (
     <p class="scripted small">
-      <span class="dim">
-        {by.turn ? `turn ${by.turn} · ` : ""}
-        {by.file}
-        {by.line ? `:${by.line}` : ""}
-      </span>
+      <span class="dim">{placeOf(by)}</span>
       {by.source && <code class="wrap">{by.source}</code>}
+    </p>
+  );
+}
+
+/** The same in one line below it, where agents stand side by side or there is no room beside it. */
+function ScriptedLine({ by }: { by: AnsweredBy | null }) {
+  if (!by?.file) return null;
+  return (
+    <p class="scripted-line small dim" title={by.source}>
+      {placeOf(by)} <code>{by.source}</code>
     </p>
   );
 }

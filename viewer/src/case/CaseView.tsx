@@ -2,7 +2,8 @@
 import { link } from "../address";
 import type { OpenedCase } from "../data/opened";
 import { Transcript } from "../exchange/Transcript";
-import { count, date, meaning, place, seconds, title } from "../format";
+import { count, date, flaky, meaning, place, seconds, title } from "../format";
+import { EditTurn } from "../live/EditTurn";
 import { News, useUnseen } from "../live/news";
 import type { Run } from "../model";
 import { useMedia } from "../parts/media";
@@ -37,7 +38,7 @@ export function CaseView({ run, opened, beside = false, selected, moved }: Shape
         <div class="case-turns">
           <Turns opened={opened} selected={selected} moved={moved} />
           {opened.exchanges.length === 0 && <p class="empty">No request came{opened.row.outcome === "open" ? " yet" : ""}.</p>}
-          {(beside || opened.row.outcome !== "open") && <Waiting opened={opened} />}
+          <Waiting opened={opened} />
           <Printed opened={opened} />
           <div ref={end} />
         </div>
@@ -61,6 +62,7 @@ export function CaseHead({ opened }: { opened: OpenedCase }) {
     row.file && place(row),
     row.outcome !== "open" && seconds(row.seconds),
     count(opened.exchanges.length, "request"),
+    flaky(row),
     row.began ? date(row.began) : "",
   ];
   return (
@@ -126,11 +128,12 @@ function Waiting({ opened }: { opened: OpenedCase }) {
   return (
     <section class="waiting small dim">
       {opened.waiting.map((turn, index) => (
-        <p key={index} class="wrap">
+        <div key={`${index} ${turn.text}`} class="wrap">
           <Sign of={lives ? "open" : "neutral"} label="" /> {lives ? "next" : "unused"}: {turn.text}
           {turn.route && turn.route !== "script" && ` · route ${turn.route}`}
           {turn.file && ` · ${turn.file}${turn.line ? `:${turn.line}` : ""}`}
-        </p>
+          {lives && <EditTurn turn={turn} world={opened.id} />}
+        </div>
       ))}
       {opened.gates.map((gate) => (
         <p key={gate} class="doubtful">

@@ -27,6 +27,7 @@ export function linesOf(opened: OpenedCase, exchange: OpenedExchange, missing: r
     (value: Json): Line => ({ kind: "item", item: value, by, call: calls.get(callId(value)) });
   const before = unfolded ? exchange.transcript.filter(({ origin }) => EARLIER.has(origin)).map((known) => known.item) : [];
   const lines: Line[] = [
+    ...(shown.retry_of > 0 ? [{ kind: "edge", text: `retry of request ${shown.retry_of}` } as const] : []),
     ...(shown.before > 0 ? [{ kind: "before", count: shown.before, opened: unfolded } as const] : []),
     ...before.map(item("before")),
     ...exchange.transcript.filter(({ mark }) => mark !== "" && mark !== "refused").map((marked): Line => ({ kind: "mark", item: marked })),

@@ -95,6 +95,11 @@ export class LiveSource implements Source {
     return (await this.ask(path, { method, headers, body: sent })).json() as Promise<T>;
   }
 
+  /** Reads a World again, of which something has changed that no request has told. */
+  reload(world: string): void {
+    this.note(JSON.stringify({ world }));
+  }
+
   private async fetchCase(id: string, known: OpenedCase | undefined, from = Infinity): Promise<OpenedCase> {
     const after = Math.min(known?.exchanges.at(-1)?.number ?? 0, Math.max(0, from - 1));
     const piece = await this.get<ShownCase>(`/view/case?id=${encodeURIComponent(id)}&after=${after}`);

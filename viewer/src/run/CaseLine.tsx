@@ -1,6 +1,6 @@
 /** A test or World in a list: a line that leads to it. */
 import { link } from "../address";
-import { count, meaning, place, seconds, title } from "../format";
+import { count, flaky, meaning, place, seconds, title } from "../format";
 import type { CaseRow } from "../model";
 import { Sign } from "../parts/Sign";
 
@@ -23,7 +23,7 @@ export function CaseLine({ row, selected, choose, line }: Shape & { line: string
       <span class="dim small figures">
         {row.refusals > 0 && <span class="doubtful">{count(row.refusals, "refusal")}</span>}
         {row.losses > 0 && <span class="doubtful">{count(row.losses, "loss", "losses")}</span>}
-        {row.retries > 0 && <span class="doubtful">flaky: run {row.retries + 1} times</span>}
+        {row.retries > 0 && <span class="doubtful">{flaky(row)}</span>}
         <span>{count(row.exchanges, "request")}</span>
         {row.outcome !== "open" && <span class="time">{seconds(row.seconds)}</span>}
       </span>

@@ -5,6 +5,7 @@ import { type Copied, copyOf } from "../exchange/copy_texts";
 import { count, nouns, place } from "../format";
 import type { CaseRow, CauseGroup, Run, ShownCause } from "../model";
 import { Copy } from "../parts/Copy";
+import { Paragraphs } from "../parts/Prose";
 import { Sign } from "../parts/Sign";
 import { Linked, LongText } from "../parts/Text";
 import { CaseLink } from "./CaseLine";
@@ -95,7 +96,7 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
             <div key={label}>
               <dt>{label}</dt>
               <dd class={CODE.has(label) ? "mono wrap" : "wrap"}>
-                <LongText text={text} linkTo={linkTo} />
+                {run.manual[text] ? <Manual command={text} text={run.manual[text]} /> : <LongText text={text} linkTo={linkTo} />}
               </dd>
             </div>
           ))}
@@ -122,6 +123,16 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
         {(expected ?? cause.kind === "refusal") && <Copy label="expect it" text={() => expected ?? copied("refusal")} />}
       </div>
     </>
+  );
+}
+
+/** A section of the manual: the command that prints it, which opens it here. */
+function Manual({ command, text }: { command: string; text: string }) {
+  return (
+    <details class="manual">
+      <summary class="mono">{command}</summary>
+      <Paragraphs text={text} />
+    </details>
   );
 }
 

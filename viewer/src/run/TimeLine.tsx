@@ -1,11 +1,12 @@
 /** The run from left to right: a bar for each test; a click selects it. */
 import { link } from "../address";
-import { meaning, seconds, title } from "../format";
+import { flaky, meaning, seconds, title } from "../format";
 import type { CaseRow } from "../model";
 import type { Choose } from "./CaseLine";
 import { spansOf } from "./spans";
 
 const LEAST = 0.002;
+const factsOf = (row: CaseRow) => [title(row), row.outcome, flaky(row), seconds(row.seconds)].filter(Boolean);
 
 export function TimeLine({ rows, selected, choose }: { rows: readonly CaseRow[]; selected: string | undefined; choose: Choose }) {
   const laid = spansOf(rows);
@@ -17,10 +18,10 @@ export function TimeLine({ rows, selected, choose }: { rows: readonly CaseRow[];
         {laid.spans.map(({ row, track, from, to }) => (
           <a
             key={row.id}
-            class={meaning(row.outcome)}
+            class={row.retries > 0 ? "doubtful" : meaning(row.outcome)}
             href={link.case(row.id)}
-            title={`${title(row)} · ${seconds(row.seconds)}`}
-            aria-label={`${title(row)}, ${row.outcome}, ${seconds(row.seconds)}`}
+            title={factsOf(row).join(" · ")}
+            aria-label={factsOf(row).join(", ")}
             aria-current={row.id === selected || undefined}
             tabIndex={-1}
             onClick={(event) => choose(row.id, event)}
