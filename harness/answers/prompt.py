@@ -9,7 +9,7 @@ from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
 from harness.api.models import Model, Models
 from harness.api.responses import enables_agents
-from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
+from harness.api.tokens import estimate_settings_tokens
 from harness.core.exchange import Json
 from harness.items.transcript import Transcript
 
@@ -52,13 +52,6 @@ def read_settings(body: Json, transcript: Transcript, conversation: str | None, 
     initial = build_initial_response(body, "", 0, conversation=conversation, items=items, models=models)
     apply_day(initial, body, family, as_of)
     return Settings(family, initial, estimate_settings_tokens(body), enables_agents(body))
-
-
-def estimate_settings_tokens(body: Json) -> int:
-    """Estimate the tokens of a body's instructions and tools."""
-    instructions, tools = body.get("instructions"), body.get("tools") or ()
-    own = estimate_tokens([{"text": instructions}]) if instructions else 0
-    return own + TOKENS_PER_TOOL * len(tools)
 
 
 def brings_tools(transcript: Transcript) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.answers.parameters import items_of_day
-from harness.answers.prompt import Prompt, estimate_settings_tokens
+from harness.answers.prompt import Prompt
 from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import Cursors, operation, page
 from harness.api.responses import filter_page, filter_stored_items
-from harness.api.tokens import make_usage
+from harness.api.tokens import estimate_settings_tokens, make_usage
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
 from harness.endpoints.model_run import Turn, note_approvals, run_model, take_turn
