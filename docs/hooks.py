@@ -47,9 +47,9 @@ SEARCHES = {
     "webhook": "webhooks.html",
     "GitHub Actions": "ci.html",
     "troubleshooting": "troubleshooting.html",
-    "function_call": "reference/items.html",
-    "rate_limit": "reference/endings.html",
-    "Outcome": "reference/examine.html",
+    "function_call": "python-api.html",
+    "rate_limit": "python-api.html",
+    "Outcome": "python-api.html",
 }
 """What somebody new searches for, and the page that has to be among the first hits."""
 FIRST_HITS = 3
