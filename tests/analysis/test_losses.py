@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -46,6 +47,7 @@ from harness.items import (
 from harness.verify.examples import play_case
 from harness.world.mock import Mock
 from tests.support.in_process import Client, post
+from tests.support.slow import slow_except_every
 from tests.support.tools import functions
 from tests.support.websockets import Socket
 
@@ -374,11 +376,10 @@ AS_WORDS: dict[str, Any] = {
     "its repr": str,
     "the repr of its class": lambda item: f"Item(id={item['id']!r}, type={item['type']!r})",
 }
+EACH_KIND_AND_FORM = slow_except_every(5, product(HOSTED, AS_WORDS.values(), ([0, 1], [1, 0], [0])))
 
 
-@pytest.mark.parametrize("as_words", AS_WORDS.values(), ids=AS_WORDS)
-@pytest.mark.parametrize("kind", HOSTED)
-@pytest.mark.parametrize("turn", [[0, 1], [1, 0], [0]], ids=str)
+@pytest.mark.parametrize(("kind", "as_words", "turn"), EACH_KIND_AND_FORM)
 def test_an_item_that_became_words_is_a_loss_whatever_its_kind(
     client: Client, kind: str, as_words: Any, turn: list[int]
 ) -> None:

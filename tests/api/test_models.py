@@ -141,13 +141,12 @@ def test_a_slip_leads_to_the_model_that_was_meant(name: str, meant: str) -> None
     assert MODELS.find_meant(name) == meant
 
 
-@pytest.mark.parametrize("name", OWN_NAMES.split())
-def test_a_name_of_its_own_is_no_slip(name: str) -> None:
-    assert MODELS.find_meant(name) is None
+def test_a_name_of_its_own_is_no_slip() -> None:
+    assert len(OWN_NAMES.split()) > 140
+    assert [name for name in OWN_NAMES.split() if MODELS.find_meant(name)] == []
 
 
 def test_no_name_of_the_table_is_a_slip_of_another() -> None:
-    assert len(OWN_NAMES.split()) > 140
     for family, facts in load_model_facts().families.items():
         for name in (family, *facts["names"].value, str(facts["snapshot"].value) if "snapshot" in facts else family):
             assert MODELS.find_meant(name) is None, name

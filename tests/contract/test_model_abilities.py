@@ -10,7 +10,7 @@ import pytest
 from harness.api.models import MODELS, Model, Models
 from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check
-from harness.contract.rule import RULES, Case
+from harness.contract.rule import RULES
 from harness.core.dates import CONTRACT_DATE
 from harness.world.world import World, WorldOptions
 from tests.contract.evidence.switched_off import READ_THE_TABLE
@@ -58,11 +58,12 @@ def test_a_model_is_there_until_the_day_it_is_gone(family: Model) -> None:
 DENIED = [case for rule in READ_THE_TABLE for case in RULES[rule].rejects.values() if not (case.before or case.on)]
 
 
-@pytest.mark.parametrize("case", DENIED, ids=lambda case: str(case.body))
-def test_an_unlisted_model_takes_everything(case: Case) -> None:
-    world = World(options=WorldOptions(as_of=case.as_of or CONTRACT_DATE))
-    world.models = Models(())
-    assert check(WorldCall(request_for(case.body), world)).violation is None
+def test_an_unlisted_model_takes_everything() -> None:
+    assert len(DENIED) > 20
+    for case in DENIED:
+        world = World(options=WorldOptions(as_of=case.as_of or CONTRACT_DATE))
+        world.models = Models(())
+        assert check(WorldCall(request_for(case.body), world)).violation is None, case
 
 
 _SAMPLING = "Unsupported parameter: '{}' is not supported with this model."

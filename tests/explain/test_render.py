@@ -15,12 +15,6 @@ from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, NO_LIMIT, rende
 from harness.verify.examples import play_case
 from harness.world.world import World
 
-REFUSALS = [
-    pytest.param(rule, case, id=f"{rule.id}: {words[:60]}")
-    for rule in RULES.values()
-    for words, case in rule.rejects.items()
-]
-
 
 def assert_fits(text: str) -> None:
     lines = text.splitlines()
@@ -28,8 +22,13 @@ def assert_fits(text: str) -> None:
     assert max(map(len, lines)) <= CAUSE_WIDTH
 
 
-@pytest.mark.parametrize(("rule", "case"), REFUSALS)
-def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule, case: Case) -> None:
+def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know() -> None:
+    for rule in RULES.values():
+        for case in rule.rejects.values():
+            assert_says_all(rule, case)
+
+
+def assert_says_all(rule: Rule, case: Case) -> None:
     played = play_case(case)
     exchanges = played.exchanges
     if not exchanges or exchanges[-1].answer != played.answer:  # a key without a World has no journal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -201,11 +202,11 @@ class TestAsInput:
         call = {"type": "bing_grounding_call", "call_id": "call_1", "arguments": "{}", "status": "completed"}
         assert send("foundry", {"model": "gpt-4o", "input": [call, {"role": "user", "content": "hi"}]}).status == 200
 
-    @pytest.mark.parametrize("value", [{}, [], 1, "", ["x"], [[]], [{"type": {}}], {"a": None}, None])
     @pytest.mark.parametrize("member", ["id", "call_id", "arguments", "output", "status", "name", "memories", "agent"])
-    def test_odd_members_break_nothing(self, member, value):
+    def test_odd_members_break_nothing(self, member):
         api = MockApi(fallback=lambda request: [message("Hello.")])
-        for kind in ("bing_grounding_call", "bing_grounding_call_output", "memory_search_call"):
+        kinds = ("bing_grounding_call", "bing_grounding_call_output", "memory_search_call")
+        for kind, value in product(kinds, [{}, [], 1, "", ["x"], [[]], [{"type": {}}], {"a": None}, None]):
             item = {"type": kind, "call_id": "call_1", member: value}
             answer = send("foundry", {"model": "gpt-4o", "input": [item]}, api=api)
             assert answer.status in (200, 400), answer.body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +98,13 @@ class TestTheOutcomeIsTheSame:
         whole, rest = outcomes(second, world, prepared)
         assert whole == rest
 
-    @pytest.mark.parametrize("input", [*INPUTS, "x" * 10_485_761], ids=repeat(""))
-    def test_for_each_input(self, input: Any) -> None:
+    def test_for_each_input(self) -> None:
         request, world = request_for({"tools": [{"type": "web_search"}], "instructions": "Be brief."}), World()
         prepared = prepare(ApiCall(request, world))
         assert prepared is not None
-        whole, rest = outcomes(with_input(request, input), world, prepared)
-        assert whole == rest
+        for input in (*INPUTS, "x" * 10_485_761):
+            whole, rest = outcomes(with_input(request, input), world, prepared)
+            assert whole == rest
 
 
 class TestWhatIsSettled:

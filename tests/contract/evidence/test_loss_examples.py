@@ -16,41 +16,38 @@ SETTINGS = ("tools[", "text.format", "reasoning.effort", "instructions", "model"
 """Where a loss may be outside the items of a request."""
 
 
-def examples(kind: str) -> list:
-    cases = [(loss, *entry) for loss in LOSSES.values() for entry in enumerate(getattr(loss, kind))]
-    return [pytest.param(loss, case, id=f"{loss.id}-{index}") for loss, index, case in cases]
-
-
 def sent_before(case: Case) -> ToolRuns:
     """Return what a chat UI has sent the client before the last request of an example."""
     return ToolRuns(turns=[SentTurn(1, case.sent)] if case.sent else [])
 
 
-@pytest.mark.parametrize(("expected", "case"), examples("loses"))
-def test_an_example_shows_its_loss_and_no_other(expected: Loss, case: Case) -> None:
-    journal = play_case(case).exchanges
-    found = losses_of(journal, expected.strict, sent_before(case))
-    assert {lost.loss for lost in found} == {expected.id}
-    for lost in found:
-        assert lost.exchange == len(journal)
-        assert case.sent or lost.said in range(1, len(journal))
-        assert ("turn 1" if case.sent else f"exchange {lost.said}") in lost.message
-        assert "\n" not in lost.message
-        assert lost.at.startswith(("input", *SETTINGS))
-        # One loss may have several causes, and a fix for each.
-        assert lost.fix == expected.fix or expected.area == "withheld"
+@pytest.mark.parametrize("expected", LOSSES.values(), ids=LOSSES)
+def test_an_example_shows_its_loss_and_no_other(expected: Loss) -> None:
+    for case in expected.loses:
+        journal = play_case(case).exchanges
+        found = losses_of(journal, expected.strict, sent_before(case))
+        assert {lost.loss for lost in found} == {expected.id}, case
+        for lost in found:
+            assert lost.exchange == len(journal)
+            assert case.sent or lost.said in range(1, len(journal))
+            assert ("turn 1" if case.sent else f"exchange {lost.said}") in lost.message
+            assert "\n" not in lost.message
+            assert lost.at.startswith(("input", *SETTINGS))
+            # One loss may have several causes, and a fix for each.
+            assert lost.fix == expected.fix or expected.area == "withheld"
 
 
-@pytest.mark.parametrize(("expected", "case"), examples("keeps"))
-def test_a_right_conversation_loses_nothing(expected: Loss, case: Case) -> None:
-    journal = play_case(case).exchanges
-    assert losses_of(journal, expected.strict, sent_before(case)) == []
-    assert journal[-1].status == 200
+@pytest.mark.parametrize("expected", LOSSES.values(), ids=LOSSES)
+def test_a_right_conversation_loses_nothing(expected: Loss) -> None:
+    for case in expected.keeps:
+        journal = play_case(case).exchanges
+        assert losses_of(journal, expected.strict, sent_before(case)) == [], case
+        assert journal[-1].status == 200
 
 
-@pytest.mark.parametrize("case", [case for loss in LOSSES.values() if loss.strict for case in loss.loses])
-def test_what_may_be_a_right_habit_is_found_only_on_demand(case: Case) -> None:
-    assert losses_of(play_case(case).exchanges, tool_runs=sent_before(case)) == []
+def test_what_may_be_a_right_habit_is_found_only_on_demand() -> None:
+    cases = [case for loss in LOSSES.values() if loss.strict for case in loss.loses]
+    assert [case for case in cases if losses_of(play_case(case).exchanges, tool_runs=sent_before(case))] == []
 
 
 def test_examples_are_whole_conversations() -> None:
