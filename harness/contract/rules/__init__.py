@@ -48,6 +48,7 @@ MODULES = (
     "request.input_items.pairing",
     "request.input_items.input",
     "request.input_items.configuration_updates",
+    "request.input_items.compaction_triggers",
     "request.models.research",
     "request.models.sampling",
     "request.models.effort",
