@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
-from pathlib import Path
 
-import harness
+from tests.support.sources import ROOT, Source, sources
 
-ROOT = Path(__file__).parent.parent
-HARNESS = Path(harness.__file__).parent
+HARNESS = ROOT / "harness"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 NETWORK = {"socket", "ssl", "http", "urllib.request", "uvicorn", "httpx", "httpx2", "requests", "websockets", "redis"}
@@ -60,52 +55,14 @@ def order() -> list[str]:
     return [line.split()[0].rstrip("/") for line in block.group(1).splitlines() if line[:1].strip()]
 
 
-@cache
-def modules() -> dict[str, Path]:
-    """Every module by its dotted name; a package's `__init__` by that of the package."""
-    files = sorted(HARNESS.rglob("*.py"))
-    return {".".join(f.relative_to(HARNESS.parent).with_suffix("").parts).removesuffix(".__init__"): f for f in files}
-
-
-@cache
-def tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-@cache
-def imports(file: Path) -> frozenset[str]:
-    """Return the full names a file imports anywhere, those below `if TYPE_CHECKING` included."""
-    return frozenset(_imported(file))
-
-
-def _imported(file: Path) -> Iterator[str]:
-    for node in ast.walk(tree(file)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}:{node.lineno} imports relatively; write the full name"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
 def package(name: str) -> str:
     """Return the package of a module below `harness`, empty for those that stand beside the packages."""
     return name.split(".")[1] if name.count(".") and name != "harness.__main__" else ""
 
 
-def place(file: Path) -> str:
-    return file.relative_to(HARNESS.parent).as_posix()
-
-
-def touched(file: Path, names: set[str]) -> set[str]:
-    """Which of these modules a file imports."""
-    return {name for name in names for module in imports(file) if f"{module}.".startswith(f"{name}.")}
-
-
-@cache
-def calls(file: Path, name: str) -> bool:
-    """Return whether a file calls a builtin."""
-    found = (node.func for node in ast.walk(tree(file)) if isinstance(node, ast.Call))
-    return any(isinstance(func, ast.Name) and func.id == name for func in found)
+def touched(source: Source, names: set[str]) -> set[str]:
+    """Which of these modules a module imports."""
+    return {name for name in names for module in source.imports if f"{module}.".startswith(f"{name}.")}
 
 
 def test_harness_holds_packages_alone():
@@ -114,15 +71,15 @@ def test_harness_holds_packages_alone():
 
 
 def test_the_page_lists_every_package_in_order():
-    assert sorted(order()) == sorted({package(name) for name in modules()} - {""})
+    assert sorted(order()) == sorted({package(name) for name in sources()} - {""})
 
 
 def test_a_package_imports_only_what_stands_above_it():
     place_of = {name: index for index, name in enumerate(order())}
     late = [
         f"{name} imports {module}"
-        for name, file in modules().items()
-        for module in imports(file)
+        for name, source in sources().items()
+        for module in source.imports
         if package(name) and package(module) in place_of and module.startswith("harness.")
         if place_of[package(module)] > place_of[package(name)]
     ]
@@ -130,61 +87,59 @@ def test_a_package_imports_only_what_stands_above_it():
 
 
 def test_no_package_imports_what_serves_maintainers_alone():
-    assert not [name for name, file in modules().items() if touched(file, {"tools", "tests", "bench"})]
+    assert not [name for name, source in sources().items() if touched(source, {"tools", "tests", "bench"})]
 
 
 def test_inside_a_package_imports_go_one_way():
     graph = {
-        name: {near for full in imports(file) for near in (full, full.rpartition(".")[0]) if near in modules()} - {name}
-        for name, file in modules().items()
-        if file.name != "__init__.py"
+        name: {near for full in module.imports for near in (full, full.rpartition(".")[0]) if near in sources()}
+        - {name}
+        for name, module in sources().items()
+        if module.file.name != "__init__.py"
     }
     TopologicalSorter(graph).prepare()
 
 
 def test_every_package_says_what_lives_there():
-    for name, file in modules().items():
-        if file.name == "__init__.py":
-            assert ast.get_docstring(tree(file)), f"{name} does not say what lives there"
+    for name, source in sources().items():
+        assert source.doc or source.file.name != "__init__.py", f"{name} does not say what lives there"
 
 
 def test_nobody_imports_another_modules_private_names():
     private = [
         f"{name} imports {module}"
-        for name, file in modules().items()
-        for module in imports(file)
+        for name, source in sources().items()
+        for module in source.imports
         if module.startswith("harness.") and re.search(r"\._[^_]", module)
     ]
     assert not private
 
 
 def test_a_class_name_occurs_once():
-    names = [
-        node.name for file in modules().values() for node in ast.walk(tree(file)) if isinstance(node, ast.ClassDef)
-    ]
+    names = [name for source in sources().values() for name in source.classes]
     assert not sorted(name for name in set(names) if names.count(name) > 1)
 
 
 def test_the_pure_packages_know_no_files_network_threads_clock_or_chance():
-    for name, file in modules().items():
+    for name, source in sources().items():
         if package(name) in PURE:
-            assert touched(file, OUTSIDE) == EXCEPTIONS.get(place(file), set()), name
-            assert not calls(file, "open"), name
-            assert not any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree(file))), name
+            place = source.file.relative_to(ROOT).as_posix()
+            assert touched(source, OUTSIDE) == EXCEPTIONS.get(place, set()), name
+            assert "open" not in source.calls, name
+            assert not source.has_coroutines, name
 
 
 def test_the_page_names_the_packages_that_reach_the_network():
     said = re.search(r"Only (.*?)\s+reach the\s+network", PAGE, re.S)
     assert said
-    reaching = {package(name) for name, file in modules().items() if touched(file, NETWORK)}
+    reaching = {package(name) for name, source in sources().items() if touched(source, NETWORK)}
     assert reaching == set(re.findall(r"`(\w+)`", said.group(1)))
 
 
 def test_only_cli_prints():
     assert "only `cli` prints" in PAGE
-    assert {package(name) for name, file in modules().items() if calls(file, "print") or touched(file, PRINTERS)} == {
-        "cli"
-    }
+    printing = [name for name, source in sources().items() if "print" in source.calls or touched(source, PRINTERS)]
+    assert {package(name) for name in printing} == {"cli"}
 
 
 def test_every_path_that_the_page_names_is_there():

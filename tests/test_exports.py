@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import sys
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +15,8 @@ import harness.items
 from harness.core.errors import HarnessError
 from harness.items.kind import ITEMS
 from tests.support.processes import run
+from tests.support.sources import ROOT, sources
 
-HARNESS = Path(harness.__file__).parent
 PARTS = {
     *("output_text", "refusal", "url_citation", "file_citation", "container_file_citation", "file_path"),
     *("search", "open_page", "find_in_page", "create_file", "update_file", "delete_file", "shell_output"),
@@ -27,20 +25,11 @@ PARTS = {
 """Builders of what stands inside an item."""
 
 
-def modules() -> list[str]:
-    files = (file.relative_to(HARNESS.parent).with_suffix("") for file in sorted(HARNESS.rglob("*.py")))
-    return [".".join(file.parts).removesuffix(".__init__") for file in files if file.name != "__main__"]
-
-
 def declared() -> list[str]:
     """Return the modules that say in `__all__` what they offer."""
-    return [name for name in modules() if "__all__ = " in source(name)]
-
-
-def source(name: str) -> str:
-    base = HARNESS.parent.joinpath(*name.split("."))
-    package = base / "__init__.py"
-    return (package if package.exists() else base.with_suffix(".py")).read_text(encoding="utf-8")
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "harness").rglob("*.py"))}
+    files = [file.relative_to(ROOT).with_suffix("") for file, text in texts.items() if "__all__ = " in text]
+    return [".".join(file.parts).removesuffix(".__init__") for file in files]
 
 
 def test_every_kind_of_item_is_a_builder_of_harness_items():
@@ -61,7 +50,7 @@ def test_all_is_sorted_and_true(name):
 
 @pytest.mark.parametrize("name", declared())
 def test_nobody_takes_what_a_module_does_not_offer(name):
-    submodules = {module.rpartition(".")[2] for module in modules() if module.rpartition(".")[0] == name}
+    submodules = {module.rpartition(".")[2] for module in sources() if module.rpartition(".")[0] == name}
     assert imported_names()[name] - submodules <= set(importlib.import_module(name).__all__)
 
 
@@ -69,10 +58,10 @@ def test_nobody_takes_what_a_module_does_not_offer(name):
 def imported_names() -> dict[str, set[str]]:
     """By module, the names that other modules import from it."""
     found: dict[str, set[str]] = defaultdict(set)
-    for user in modules():
-        for node in ast.walk(ast.parse(source(user))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                found[node.module].update(alias.name for alias in node.names)
+    for user in sources().values():
+        for imported in user.imports:
+            module, _, name = imported.rpartition(".")
+            found[module].add(name)
     return found
 
 

@@ -5,13 +5,13 @@ A part that one module alone imports is tested with that one. What else is teste
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.support.sources import ROOT, sources
+
 HARNESS = ROOT / "harness"
 TESTS = ROOT / "tests"
 FUNCTION = re.compile(r"^ *(?:async )?def ", re.M)
@@ -82,13 +82,10 @@ TESTED_WITH = {
 @cache
 def users_of() -> dict[str, set[str]]:
     """For each module those that import it."""
-    files = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in HARNESS.rglob("*.py")}
     users: dict[str, set[str]] = defaultdict(set)
-    for file in files.values():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-            for name in {*names, *(name.rpartition(".")[0] for name in names)} & files.keys():
-                users[place(files[name])].add(place(file))
+    for user in sources().values():
+        for name in {*user.imports, *(name.rpartition(".")[0] for name in user.imports)} & sources().keys():
+            users[place(sources()[name].file)].add(place(user.file))
     return users
 
 

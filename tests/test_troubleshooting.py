@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from itertools import chain
 from typing import get_args
 
 import pytest
@@ -15,12 +15,11 @@ import pytest
 from harness.core.errors import HarnessError, Section, name_section
 from harness.explain.model import Cause, CauseKind
 from tests.support.command_line import run_cli
+from tests.support.sources import ROOT, sources, texts_in
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
 SHOWN: list[str] = re.findall(r"^\| `(.+?)`(?: of the SDK, at import)? \|", PAGE, re.M)
 OF_OTHERS = {"The api_key client option must be set"}
-MODULES = [ROOT / "responses_harness_pytest.py", *sorted((ROOT / "harness").rglob("*.py"))]
 
 
 def anchor(heading: str) -> str:
@@ -32,10 +31,9 @@ def test_the_sections_are_those_that_messages_name():
 
 
 def test_every_error_that_ends_a_run_names_a_section():
-    for file in MODULES[1:]:
-        text = file.read_text(encoding="utf-8")
-        if re.search(r"^class \w+\((?:\w*Error|UnreadableRecording)\):", text, re.M):
-            import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    for name, source in sources().items():
+        if re.search(r"^class \w+\((?:\w*Error|UnreadableRecording)\):", source.file.read_text(encoding="utf-8"), re.M):
+            import_module(name)
     assert {
         kind.__name__: kind.section for kind in descend(HarnessError) if kind.section not in get_args(Section)
     } == {}
@@ -96,18 +94,11 @@ def is_said(part: str) -> bool:
 
 @cache
 def is_in_a_text(words: str) -> bool:
-    return any(words in text for text in texts())
+    return words in all_texts()
 
 
 @cache
-def texts() -> list[str]:
-    """Every text of the harness, `…` for what is filled in."""
-    return [text for file in MODULES for text in texts_in(ast.parse(file.read_text(encoding="utf-8")))]
-
-
-def texts_in(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def all_texts() -> str:
+    """Return every text of the harness and of what loads its plugin, a page each."""
+    entry = list(ast.walk(ast.parse((ROOT / "responses_harness_pytest.py").read_text(encoding="utf-8"))))
+    return "\f".join(chain(texts_in(entry), *(source.texts for source in sources().values())))
