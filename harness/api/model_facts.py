@@ -5,6 +5,8 @@ it is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, a
 and nothing is refused because of it.
 
 A shutdown is announced per name (`shutdowns`: the day, the replacement or "", sources); `gone` is one that was observed.
+`prices` are per name, too: the newest first, each the day of its change or "", dollars per million tokens of input, cached
+input, input written to the cache, and output, and the tokens above which an input is long.
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ def split_source(source: str) -> tuple[str, str, str]:
 
 @cache
 def read_table() -> Mapping[str, Any]:
-    """Read the file: `families`, each with a list of value and sources per fact, `shutdowns`, `nonexistent` names."""
+    """Read the file: `families`, each with a list of value and sources per fact, `prices`, `shutdowns`, `nonexistent`."""
     table: Mapping[str, Any] = orjson.loads(MODELS_FILE.read_bytes())
     return table
 
@@ -136,9 +138,13 @@ def load_model_facts() -> ModelFacts:
 def find_shutdown(name: str) -> Shutdown | None:
     """Return the announced shutdown of a model, by its name; that of the base model for a fine-tuned one."""
     base = name.split(":")[1] if name.startswith("ft:") else name
-    table = read_table()["shutdowns"]
-    entry = table.get(base) or table.get(_SNAPSHOT.sub("", base))
+    entry = find_by_name(read_table()["shutdowns"], base)
     return Shutdown(entry[0], entry[1], tuple(entry[2:])) if entry else None
+
+
+def find_by_name(table: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any] | None:
+    """Return the entry of a model in a table by names; that of the alias for a snapshot without one."""
+    return table.get(name) or table.get(_SNAPSHOT.sub("", name))
 
 
 def refused_tools(facts: Mapping[str, Sequence[Any]]) -> frozenset[str]:

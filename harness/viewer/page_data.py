@@ -284,6 +284,8 @@ class ShownExchange:
     asked: bool = False
     """Whether the test has asked for the refusal."""
     routed: bool = False
+    cost: float | None = None
+    """What the answer costs in dollars, if the prices of its model are known."""
     retry_of: int = 0
     """The failed exchange that the client repeated with this one; 0 for none."""
     query: Pooled = None

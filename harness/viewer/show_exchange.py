@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from harness.analysis.flow import FlowStep, item_line
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
+from harness.api.prices import find_cost_of
 from harness.api.responses import SOCKET
 from harness.core.delivery import Delivery, SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
@@ -164,6 +165,7 @@ class ExchangeShower:
             label(at),
             asked=bool(answer.expected or (rule and exchange.number not in self._unexpected)),
             routed=exchange.is_routed,
+            cost=find_cost_of(exchange, world.as_of),
             query=pool.inside(dict(request.query)) if request.query else None,
             request=pool.inside(_sent(request)),
             answer=pool.put(answer.body),

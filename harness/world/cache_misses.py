@@ -66,10 +66,14 @@ class CacheMiss:
 
 @dataclass(frozen=True, slots=True)
 class CacheReport:
-    """What a World's requests read from the prompt cache: `hit_rate` is the share of all input tokens."""
+    """What a World's requests read from the prompt cache: `hit_rate` is the share of all input tokens.
+
+    `cost` is what the answers cost in dollars at standard prices; None if a price is unknown.
+    """
 
     hit_rate: float
     misses: Sequence[CacheMiss]
+    cost: float | None = None
 
 
 def compare_prompts(before: Prompt, now: Prompt) -> PromptDifference | None:

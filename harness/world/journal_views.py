@@ -15,6 +15,7 @@ from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, grou
 from harness.analysis.loss import Lost, losses_of
 from harness.analysis.path import Agents, Approvals, Calls, Path, PathOwner, build_path
 from harness.analysis.retries import Retry, find_retries
+from harness.api.prices import find_cost_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies
@@ -75,14 +76,18 @@ class JournalViews:
 
     @property
     def cache(self) -> CacheReport:
-        """What the prompt cache spared: `hit_rate`, the share of all input tokens, and `misses` with their reasons.
+        """What the prompt cache spared: `hit_rate`, the share of all input tokens, `misses` with their reasons, the `cost`.
 
         `assert mock.cache.misses == []` fails with `request 4 missed: tools_changed: tools[2].description: …`.
         """
-        agents = self._agents_by_number()
-        used = sum_usage(self.replies, agents)
+        agents, replies = self._agents_by_number(), self.replies
+        used = sum_usage(replies, agents)
         rate = used.cached_tokens / used.input_tokens if used.input_tokens else 0.0
-        return CacheReport(rate, find_misses(self.world.prompt_cache.prompts, agents))
+        exchanges = {exchange.number: exchange for exchange in self.exchanges}
+        costs = [find_cost_of(exchanges[reply.exchange], self.world.as_of) for reply in replies if reply.usage]
+        known = [cost for cost in costs if cost is not None]
+        cost = sum(known) if len(known) == len(costs) else None
+        return CacheReport(rate, find_misses(self.world.prompt_cache.prompts, agents), cost)
 
     @property
     def path(self) -> Path:

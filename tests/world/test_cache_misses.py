@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.api.prices import find_cost
 from harness.api.tokens import estimate_settings_tokens
+from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
 from harness.items import compaction, function_call, reasoning
 from harness.world.cache_misses import CacheMiss
@@ -47,6 +49,16 @@ def test_a_conversation_that_only_grows_misses_nothing(model: str) -> None:
     cache = mock_of(talk).cache
     assert cache.misses == []
     assert 0.70 < cache.hit_rate < 0.76
+
+
+def test_the_cost_is_that_of_all_answers_unless_a_price_is_unknown() -> None:
+    talk = Conversation(model="gpt-5.6-sol")
+    answers = [talk.ask(LONG).body for _ in range(2)]
+    first, second = (find_cost(answer, CONTRACT_DATE) or 0 for answer in answers)
+    assert 0 < second < first / 8
+    assert mock_of(talk).cache.cost == first + second
+    talk.ask(LONG, model="gpt-6.2-sol")
+    assert mock_of(talk).cache.cost is None
 
 
 @pytest.mark.parametrize("model", [OLD, NEW])

@@ -252,6 +252,8 @@ export interface ShownExchange {
   /** Whether the test has asked for the refusal. */
   readonly asked: boolean;
   readonly routed: boolean;
+  /** What the answer costs in dollars, if the prices of its model are known. */
+  readonly cost: number | null;
   /** The failed exchange that the client repeated with this one; 0 for none. */
   readonly retry_of: number;
   readonly query: Json;

@@ -13,3 +13,9 @@ test("nothing is said of a cache that was not read, nor of an answer without cou
   assert.equal(describeTokens(none), "9 tokens in, 7 out");
   assert.deepEqual([describeTokens(null), describeTokens({ input_tokens: 9 })], ["", ""]);
 });
+
+test("the cost follows if the prices of the model are known", () => {
+  const usage = { input_tokens: 9, output_tokens: 7 };
+  assert.equal(describeTokens(usage, 0.00012345), "9 tokens in, 7 out · $0.00012");
+  assert.equal(describeTokens(usage, 1.5), "9 tokens in, 7 out · $1.50");
+});

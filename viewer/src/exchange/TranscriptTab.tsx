@@ -41,7 +41,7 @@ function Answered({ opened, exchange }: { opened: OpenedCase; exchange: OpenedEx
           <ItemView item={item} />
         </div>
       ))}
-      <Ending answer={exchange.answer} cut={shown.edge.cut} />
+      <Ending answer={exchange.answer} cut={shown.edge.cut} cost={shown.cost} />
     </div>
   );
 }
@@ -77,12 +77,12 @@ function Fate({ opened, item }: { opened: OpenedCase; item: unknown }) {
   );
 }
 
-function Ending({ answer, cut }: { answer: unknown; cut: string }) {
+function Ending({ answer, cut, cost }: { answer: unknown; cut: string; cost: number | null }) {
   const members = isObject(answer) ? answer : {};
   const status = typeof members.status === "string" ? members.status : "";
   return (
     <p class="dim">
-      {[status, describeTokens(members.usage)].filter(Boolean).join(" · ")}
+      {[status, describeTokens(members.usage, cost)].filter(Boolean).join(" · ")}
       {cut && <span class="wrong"> ✗ cut: {cut}</span>}
     </p>
   );

@@ -1,0 +1,58 @@
+"""What an answer costs: the published prices of models, in dollars per million tokens, with the day of each change."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.api.http.dialects import OPENAI
+from harness.api.model_facts import find_by_name, read_table
+from harness.core.exchange import Exchange, Json
+from harness.core.json_values import as_object
+
+_PER_TOKENS = 1_000_000
+_LONG_INPUT, _LONG_OUTPUT = 2, 1.5
+"""The factors for a request with a long input: from genai-prices and litellm, as all prices."""
+
+
+class Price(NamedTuple):
+    """A model's prices from a day on; requests with more than `long` input tokens cost more, unless it is 0.
+
+    `cached` and `written` are those of input tokens that are read from and written to the prompt cache.
+    """
+
+    since: str
+    input: float
+    cached: float
+    written: float
+    output: float
+    long: int = 0
+
+
+def find_price(model: str, day: str) -> Price | None:
+    """Return the price of a model on a day (YYYY-MM-DD); None if it is unknown."""
+    rows = (find_by_name(read_table()["prices"], model) or ((),))[0]
+    return next((price for row in rows if (price := Price(*row)).since <= day), None)
+
+
+def find_cost_of(exchange: Exchange, day: str) -> float | None:
+    """Return what the response in an answer of OpenAI's API costs in dollars; None if it is none, or a price is unknown."""
+    return find_cost(as_object(exchange.answer.body), day) if exchange.request.dialect == OPENAI else None
+
+
+def find_cost(response: Json, day: str) -> float | None:
+    """Return what a response costs in dollars at the standard tier; None without usage, or if a price is unknown.
+
+    Unknown are other tiers, and what is written to the cache for 12 hours.
+    """
+    usage, price = as_object(response.get("usage")), find_price(str(response.get("model")), day)
+    details = as_object(usage.get("input_tokens_details"))
+    is_long_lived = as_object(details.get("cache_write_tokens_details")).get("ttl_12h_tokens")
+    if not usage or price is None or response.get("service_tier", "default") != "default" or is_long_lived:
+        return None
+    cached, written = details.get("cached_tokens", 0), details.get("cache_write_tokens", 0)
+    read = usage["input_tokens"]
+    spent = (read - cached - written) * price.input + cached * price.cached + written * price.written
+    said = usage["output_tokens"] * price.output
+    if 0 < price.long < read:
+        spent, said = spent * _LONG_INPUT, said * _LONG_OUTPUT
+    return float(spent + said) / _PER_TOKENS
