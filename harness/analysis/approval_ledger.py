@@ -90,7 +90,6 @@ class ApprovalLedger:
         self._approvals[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
 
     def _is_later_output(self, answered: Approval, item: Json) -> bool:
-        """Return whether an item is output that the model produced after this answer."""
         kind = item.get("type", "message")
         if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"

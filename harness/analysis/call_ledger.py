@@ -131,7 +131,6 @@ class _CallLedger:
 
 
 def _calls_of_answer(answer: Json) -> list[Json]:
-    """List the calls in an answer that the client must execute."""
     if is_response(answer):
         own = [item for item in answer["output"] if item.get("execution") != "server"]
         return [item for item in own if item["type"] in CLIENT_CALL_NAMES]

@@ -47,7 +47,6 @@ class _ReplyCollector:
         self._reply_ids_by_call: dict[str, str] = {}
 
     def replies(self) -> Iterator[ModelReply]:
-        """Every reply, with the messages of its run."""
         for id, reply in self._replies.items():
             own = self._run_messages.get(id)
             yield replace(reply, messages=tuple(map(_item_from_message, own.values()))) if own else reply
@@ -156,7 +155,6 @@ def _merge_part(known: Json, part: Json) -> Json:
 
 
 def _item_from_message(message: Json) -> Json:
-    """Convert a thread message to an output item."""
     content = [_output_part(part) for part in message["content"] if part["type"] in ("text", "refusal")]
     return {"type": "message", "id": message["id"], "role": message["role"], "content": content}
 

@@ -74,7 +74,6 @@ class _SentItems(NamedTuple):
     keys: Sequence[_Key] = ()
 
     def keys_of(self, items: Sequence[Json]) -> Sequence[_Key]:
-        """Return the keys of the items that the next request sends."""
         # A request usually begins with the items of the previous one, whose keys are known already.
         pairs = enumerate(zip(self.items, items, strict=False))
         same = next((place for place, (earlier, item) in pairs if earlier != item), min(len(self.items), len(items)))
@@ -275,7 +274,6 @@ def _draw_output(lane: str, item: Json) -> Iterator[_Arrow]:
 
 
 def _shorten_line(text: str) -> str:
-    """Shorten a text to one line."""
     return " ".join(shorten(text).split()) or "…"
 
 

@@ -211,11 +211,9 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
 
     @property
     def path(self) -> Path:
-        """The whole path that these are part of."""
         return self._owner.build_path()
 
     def named(self, name: str) -> Self:
-        """Keep those with this name."""
         return self._keep((entry for entry in self if entry.name == name), name)
 
     @property
@@ -225,7 +223,6 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
 
     @property
     def unanswered(self) -> Self:
-        """Those that the client has not answered."""
         return self._keep((entry for entry in self if not self._answers(entry)), self._name)
 
     def times(self, number: int) -> PathClaim:

@@ -121,7 +121,6 @@ class _SurfaceComparison:
         return any(message.is_last and message.reply in self._final_replies for message in used)
 
     def text(self) -> list[str]:
-        """Differences in the text."""
         if self._shown.text is None or self._used_messages is not None:
             return []
         named = [message.message for message in self._named_messages] or [self._nearest_message().message]
@@ -137,7 +136,6 @@ class _SurfaceComparison:
         return next(similar, (finals or self._messages)[0])
 
     def annotations(self) -> list[str]:
-        """Differences in the annotations."""
         if self._shown.annotations is None:
             return []
         left, lines, altered = list(self._shown.annotations), list[str](), list[Json]()
@@ -164,7 +162,6 @@ class _SurfaceComparison:
         ]
 
     def calls(self) -> list[str]:
-        """Differences in the calls."""
         if self._shown.calls is None:
             return []
         shown = Counter(_call_key(call) for call in self._shown.calls)
@@ -197,7 +194,6 @@ class _SurfaceComparison:
             last = next((reply for reply in self._replies if reply.id == last.follows), None) if last.follows else None
 
     def reasoning(self) -> list[str]:
-        """Differences in the reasoning."""
         own = "".join(text for item in self._last_reply.reasoning for text, _ in text_parts(item))
         if self._shown.reasoning is None or not own:
             return []
@@ -209,7 +205,6 @@ class _SurfaceComparison:
         return [describe_text_change("reasoning", self._shown.reasoning, own)] if used is None else []
 
     def usage(self) -> list[str]:
-        """Differences in the usage."""
         shown, own = token_counts(self._shown.usage or {}), token_counts(self._last_reply.usage)
         if self._shown.usage is None or not own:
             return []

@@ -239,7 +239,6 @@ def _print_results(results: ExaminationResults) -> None:
 def _print_verdict(
     results: ExaminationResults, earlier: ExaminationResults | None, *, detailed: bool, verbose: bool, as_json: bool
 ) -> ExitCode:
-    """Print the results for one client, and return the exit code."""
     from harness.examine.results import compare_with_baseline
 
     result = results.clients[0]

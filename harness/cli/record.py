@@ -192,7 +192,6 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
 
 
 def _record_until_signal(environment: Mapping[str, str], recording: Recording) -> int:
-    """Record any client until a signal arrives."""
     stopped = Event()
     with call_on_signals(lambda _: stopped.set()):
         for name, value in environment.items():
@@ -205,7 +204,6 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording) -
 
 
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
-    """Print what was recorded, and the problems and findings."""
     from harness.core.text import pluralize
 
     interactions = recording.interactions

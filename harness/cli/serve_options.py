@@ -95,7 +95,6 @@ COMMAND_OPTIONS = frozenset({"unused", "losses", "reports", "trace"})
 
 
 def _limit(what: str, default: int | None) -> Any:
-    """Declare an option that bounds what is kept."""
     return option(
         None, f"The maximum number of {what}.", metavar="N", min=1, show_default=f"{default:,}, with a COMMAND all"
     )

@@ -237,7 +237,6 @@ def _read_page(path: Path) -> Viewed:
 
 
 def _is_report(path: Path) -> bool:
-    """Return whether a JSON file is a report, judging by its beginning."""
     if ".json" not in path.suffixes:
         return False
     with suppress(OSError, EOFError, gzip.BadGzipFile):

@@ -183,7 +183,6 @@ def _first_error(schema: Any) -> list[jsonschema_rs.ValidationError]:
 
 
 def _find_patterns(node: Any, depth: int) -> Iterator[tuple[int, str]]:
-    """Yield the depth and text of each pattern."""
     if isinstance(node, list):
         for part in node:
             yield from _find_patterns(part, depth + 1)

@@ -221,7 +221,6 @@ def _kind_of(value: Any) -> str:
 
 
 def _kinds_of_types(types: Iterable[str]) -> frozenset[str]:
-    """Return the kinds of values that these JSON types allow."""
     kinds = {*types}
     if "number" in kinds:
         kinds.add("integer")

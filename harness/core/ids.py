@@ -39,7 +39,6 @@ class Ids:
         self._item_partition = ("", "")
 
     def _next_chunk(self) -> str:
-        """Return the next 24 hex digits."""
         end = self._left
         if not end:  # a hash is expensive to start but cheap to extend, so one serves many ids
             hashed = self._hash.copy()

@@ -174,7 +174,6 @@ def _plain_value(value: Any) -> Any:
 
 
 def _account_document(call: Match[str]) -> str:
-    """Render a change of the account as a script document."""
     name, value = call.groups()
     if value.startswith("{'"):
         value = f"[{value[1:-1]}]"

@@ -128,7 +128,6 @@ class Chat:
 
 
 def _dump_json(model: Any) -> Json:
-    """Dump an SDK object as the JSON that was received."""
     members: Json = model.model_dump(mode="json", exclude_unset=True, warnings=False)
     return members
 

@@ -165,7 +165,6 @@ class _Clients:
         self.killed = False
 
     def first(self) -> Declaration:
-        """Start a client and return its declaration."""
         client = self._start()
         self._idle.put(client)
         return client.declared
@@ -194,7 +193,6 @@ class _Clients:
             client.kill()
 
     def end(self) -> None:
-        """End all processes."""
         for client in self._every:
             client.end()
 

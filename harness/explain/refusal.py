@@ -160,17 +160,14 @@ class _RefusedRequest:
 
     @cached_property
     def param(self) -> str:
-        """The `param` of the error."""
         return str(answer_error(self.exchange).get("param") or "")
 
     @cached_property
     def ids(self) -> Sequence[str]:
-        """The words of the error message that may be ids."""
         return _ID.findall(_error_message(self.exchange))
 
     @cached_property
     def history(self) -> History:
-        """The history before the request."""
         history = History()
         for earlier in self.exchanges:
             if earlier.number < self.exchange.number:
@@ -227,7 +224,6 @@ class _RefusedRequest:
                 yield f"input[{place}]", item
 
     def _describe_place(self) -> str:
-        """Describe the place that the error points to, and the value there."""
         body = self.exchange.request.body
         place = _INPUT_ITEM.match(self.param)
         _, item, missing = resolve_path(body, place[0]) if place else ("", None, "input")

@@ -116,7 +116,6 @@ def _name_others(others: Sequence[Cause], vocabulary: Vocabulary | None) -> Iter
 
 
 def _fit_row(text: str, max_lines: int) -> list[str]:
-    """Fit a text into `max_lines` lines: wrap a single line, shorten each line of several."""
     lines = text.strip("\n").splitlines()
     if len(lines) == 1:
         return _wrap_lines(lines[0], CAUSE_WIDTH - _LABEL_WIDTH, max_lines)
@@ -162,7 +161,6 @@ def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _render_bodies(exchange: Exchange) -> str:
-    """Render the full bodies of a request and its answer."""
     request = exchange.request
     sent = request.body if request.body is not None else request.raw.decode("utf-8", "replace")
     named = ((f"Request {exchange.number}", sent), (f"Answer {exchange.number}", exchange.answer.body))

@@ -172,7 +172,6 @@ def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
 
 
 def _first_unmet_condition(route: Route, request: Request, transcript: Transcript, words: Vocabulary) -> str:
-    """Describe the first condition of a route that a request does not meet."""
     try:
         unmet = route.unmet_conditions(request, transcript)
     except HarnessError as problem:

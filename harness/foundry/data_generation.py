@@ -142,7 +142,6 @@ def _make_outputs(world: World, job: Json) -> list[Json]:
 
 
 def _make_dataset(world: World, job: Json) -> Json:
-    """Create the next version of the dataset that a job produces."""
     name, described = output_name(job), describe_output(job)
     known = world.store.table(DATASETS).get(name)
     version = str(1 + max((int(number) for number in known.versions if number.isdecimal()), default=0) if known else 1)

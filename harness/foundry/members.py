@@ -34,7 +34,6 @@ class Member(NamedTuple):
 
 
 def _always(*names: str, since: str = "", until: str = "") -> tuple[Member, ...]:
-    """Members that are always present."""
     return tuple(Member(name, since, until) for name in names)
 
 

@@ -144,7 +144,6 @@ class View:
         return show_members(given, PROJECT_RESPONSE, self.day)
 
     def _show_own(self, response: Json) -> Json:
-        """Show a response of an agent that writes its own."""
         has_ended = response["status"] in ("completed", "incomplete")
         given = {
             **response,

@@ -42,7 +42,6 @@ class _Recorded:
         self._recorded: Counter[str] = Counter()
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """Record the cassettes of tests that will not run."""
         self._config.stash[_DESELECTED_STASH_KEY].update(filter(None, map(_cassette_of, items)))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -70,7 +69,6 @@ class _Recorded:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect the uses in the process that receives all reports."""
         if not hasattr(self._config, "workerinput") and (use := report.__dict__.pop(_USE_ATTRIBUTE, None)):
             self._uses[use["cassette"]][report.nodeid] = use
             if use["recorded"] and use["passed"]:
@@ -80,7 +78,6 @@ class _Recorded:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Prune the cassettes after all tests."""
         for cassette, uses in self._uses.items():
             try:
                 self._said.extend(self._prune(Path(cassette), uses))

@@ -268,7 +268,6 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
 
 def _block_network(stack: ExitStack, session: CassetteSession, node: pytest.Item) -> None:
-    """Block connections that bypass the cassette of a test."""
     from harness.cassettes.recording.block_network import block_network, block_websockets
 
     def refusing(why: str, fix: str = "") -> Callable[[str], str]:

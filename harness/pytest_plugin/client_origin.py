@@ -173,7 +173,6 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
 
 
 def _is_in_http(stack: Sequence[FrameType]) -> bool:
-    """Return whether a thread is waiting for an answer in an HTTP library."""
     waiting = itertools.takewhile(lambda frame: not is_of_project(frame.f_code.co_filename), stack)
     return any(_module_of(frame).startswith(_HTTP_MODULES) for frame in waiting)
 

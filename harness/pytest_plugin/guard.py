@@ -177,7 +177,6 @@ def _find_fix(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: b
 
 
 def _fixture_codes(item: pytest.Item) -> dict[str, CodeType]:
-    """Return the code of the functions of a test's fixtures, by name."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return {
         name: code

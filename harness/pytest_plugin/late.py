@@ -74,7 +74,6 @@ class _LateRequests:
         return api
 
     def begin(self, item: pytest.Item, name: str, address: str) -> None:
-        """Record a test that uses the mock."""
         if not self._address:
             self._address, self._known = address, threading.enumerate()
         self._items[name] = item
@@ -122,7 +121,6 @@ class _LateRequests:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Collect what a pytest-xdist worker reports."""
         texts, notes, cases = (getattr(node, "workeroutput", None) or {}).get(_OUTPUT_KEY, ((), (), ()))
         self._texts += texts
         self._notes += notes

@@ -302,7 +302,6 @@ class _Reporter:
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
-    """Add a phase to the progress of a test."""
     expected = hasattr(report, "wasxfail")
     outcome: str = report.outcome
     if outcome == progress.outcome == "passed" and not expected:
@@ -320,7 +319,6 @@ def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.
 
 
 def _cassette_journal(cassette: CassetteSession | None) -> World:
-    """Build a World's journal from the exchanges of a test with its cassette."""
     from harness.verify.report_cases import build_journal
 
     return build_journal(cassette.interactions if cassette else ())

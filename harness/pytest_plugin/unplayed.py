@@ -58,7 +58,6 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
 
 
 def _is_marked_itself(item: pytest.Item) -> bool:
-    """Return whether the marker is on the test function itself."""
     return next(node for node, _ in item.iter_markers_with_node("cassette")) is item
 
 
@@ -105,7 +104,6 @@ class ProjectSources:
 
 
 def _quoted(cassette: Path) -> str:
-    """Build a pattern for the quoted name of a cassette."""
     return rf"[\"'](?:[^\"'\n]*/)?{re.escape(cassette.stem)}(?:\.ya?ml)?[\"']"
 
 

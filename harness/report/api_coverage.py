@@ -139,7 +139,6 @@ def _ids_until(ids: Sequence[str], last: str | None) -> Sequence[str]:
 
 
 def _schema_rules(request: Request) -> set[str]:
-    """Collect the rules behind the parts of the schema that were applied to a request."""
     if request.schema is None or request.fault:
         return set()
     root = schema.load(request.schema)
@@ -198,7 +197,6 @@ def _matching_branches(
 
 @cache
 def _rules_of_node(part: _SchemaNode) -> frozenset[str]:
-    """Collect the ids of the rules for the keywords of a part of a schema."""
     node = part.node
     keywords = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
     keywords += ["enum"] if "const" in node else []

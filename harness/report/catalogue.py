@@ -215,7 +215,6 @@ def model_json(family: str) -> Json:
 
 
 def _shutdowns_of(names: Sequence[str]) -> dict[str, Shutdown]:
-    """Return the announced shutdowns of these names."""
     return {name: shutdown for name in names if (shutdown := find_shutdown(name))}
 
 

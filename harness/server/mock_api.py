@@ -173,7 +173,6 @@ class MockApi(KeyedWorlds):
         return teapot_answer(ConfigError(f"{request.method} {request.path}: {text}")) if text else None
 
     def _add_headers(self, request: Request, answer: Answer, world: World | None) -> Answer:
-        """Add the API's headers to an answer, in the dialect of its request."""
         self.stray_count += world is None
         if request.dialect == OPENAI:
             return _with_headers(answer, world.ids.request() if world else f"req_{self.stray_count:032x}")

@@ -83,7 +83,6 @@ def call_approved(response: Json, transcript: Transcript, world: World) -> Seque
 
 
 def _list_offers(declared: Sequence[Json], history: Sequence[Json]) -> Iterator[Offer]:
-    """List the tools that are declared, and those that searches have loaded."""
     searches = [item for item in history if item.get("type") == "tool_search_output"]
     loaded = {name: tool for item in searches for name, tool in loaded_tools(item, declared).items()}
     # A Foundry project accepts any value as the name of its own tools.

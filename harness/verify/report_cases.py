@@ -78,7 +78,6 @@ def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer]
 
 
 def _is_broken_off(recorded: Recorded) -> bool:
-    """Return whether the answer is incomplete."""
     if recorded.events is None:
         return answer_object(recorded) is None and (not recorded.status or "cut" in recorded.flags)
     # The flag may also mean that only long values are cut.
@@ -206,7 +205,6 @@ def _line_number(lines: list[int], number: int) -> int:
 
 
 def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
-    """Build the finding for a verdict, with the errors of both sides."""
     if kind is VerdictKind.UNREADABLE:
         return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")

@@ -108,7 +108,6 @@ def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
 
 
 def _count_runs(call: Call, runs: ToolRuns) -> int:
-    """Count the executions of a tool with the arguments of a call."""
     wanted = call.parsed_arguments
     own = [run for run in runs.finished if run.name == call.name]
     return sum(not isinstance(wanted, dict) or dict(run.arguments) == wanted for run in own)

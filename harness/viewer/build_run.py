@@ -129,7 +129,6 @@ def _show_examination(report: Report) -> ShownExamination:
 
 
 def _examination_facts(report: Report) -> RunFacts:
-    """Return what was run to examine the clients."""
     clients = report.examination["clients"]
     command = "; ".join(f"{COMMAND} examine {client['adapter']}" for client in clients)
     releases = (client["client"].partition(" ") for client in clients)
@@ -211,7 +210,6 @@ def _compare(run: Run, earlier: Run, label: str, now: _Stands, before: _Stands) 
 
 
 def _cause_ids(run: Run) -> set[str]:
-    """Return the ids of all causes of a run, including those that are not the first of their case."""
     cells = run.examination.cells if run.examination else ()
     return {cause.group for row in run.cases for cause in row.causes} | {cell.group for cell in cells}
 

@@ -110,7 +110,6 @@ Call your client instead of `openai_client` to test that; the script stays."""
 
 
 def _write_step(step: ScriptedRequest, *, is_last: bool) -> list[str]:
-    """Write the statement of a step, with the errors that it expects."""
     call = _write_call(step)
     if step.is_stream:
         call = f"*_, {step.name} = {call}" if step.name else f"list({call})"

@@ -171,7 +171,6 @@ def _replace(elements: list[_Element], index: int, mark: str, number: int, was: 
 
 
 def _is_named(item: Json, finding: ReportFinding) -> bool:
-    """Return whether the message of a finding names a call."""
     id = client_call_id(item)
     return bool(id) and id in finding.message
 

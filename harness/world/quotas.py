@@ -42,12 +42,10 @@ class _Limit:
     at: float = 0.0
 
     def pass_time(self, now: float) -> None:
-        """Let `used` decay until `now`."""
         self.used = max(0.0, self.used - (now - self.at) * self.limit / _MINUTE)
         self.at = now
 
     def seconds_until(self, level: float) -> float:
-        """Return the seconds until `used` has decayed to `level`."""
         milliseconds = ceil((self.used - level) * _MINUTE * 1000 / self.limit - _ROUNDING)
         return whole_number(max(0, milliseconds) / 1000)
 

@@ -65,7 +65,6 @@ def condition_value(request: Request, transcript: Transcript, what: str) -> Any:
 
 
 def _added_tools(transcript: Transcript) -> Iterator[Json]:
-    """Yield the tools that items add to those of the request."""
     for kind in TOOL_BRINGERS:
         for item in transcript.items_of(kind):
             yield from item.get("tools") or ()

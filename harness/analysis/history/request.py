@@ -119,7 +119,6 @@ class HistoryRequest:
 
     @cached_property
     def _key_places(self) -> Sequence[int]:
-        """The indexes of the input items that have a key."""
         return [index for index, key in enumerate(self.placed_keys) if key]
 
     @property

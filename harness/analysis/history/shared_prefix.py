@@ -32,7 +32,6 @@ class _Held(Generic[T]):
         self.indexed = 0
 
     def find_places(self, value: Hashable) -> Sequence[int]:
-        """Find the indexes of a value in `values`."""
         for place, held in enumerate(islice(self.values, self.indexed, None), self.indexed):
             self.places.setdefault(held, []).append(place)
         self.indexed = len(self.values)

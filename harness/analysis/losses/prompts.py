@@ -330,7 +330,6 @@ def _describe_change(turn: _Turn, original: Json, item: Json) -> str:
 
 
 def _has_part(item: Json, text: str) -> bool:
-    """Return whether a part of a message has this text."""
     return any(as_string(part.get("text")).strip() == text for part in objects_in(item.get("content")))
 
 

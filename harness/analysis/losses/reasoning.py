@@ -238,7 +238,6 @@ def _is_emptied(item: Json, thought: Json) -> bool:
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
-    """Return whether a request has reasoning that no answer contained."""
     # In a stream, the encrypted content of reasoning may change after the client has read it.
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     sent = [_identifiers(item) for item in request.other_items if item_type(item) == "reasoning"]
@@ -246,7 +245,6 @@ def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
 
 
 def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
-    """List the calls since the last user message."""
     user_turns = [index for index, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"]
     return [
         (place, item)

@@ -126,7 +126,6 @@ class _Arrived:
         return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
 
     def count(self, key: _MessageKey) -> int:
-        """Count how often a message has arrived."""
         return len(self._indices.get(key, ()))
 
     def find_gap(self, before: _MessageKey, behind: _MessageKey, known: Set[_MessageKey]) -> str:

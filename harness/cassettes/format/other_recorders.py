@@ -130,7 +130,6 @@ def parse_interaction(entry: Any) -> Interaction:
 
 
 def _is_cut(wire: Any) -> bool:
-    """Return whether `wire`, in a cassette of this harness, marks the answer as cut."""
     return isinstance(wire, dict) and wire.get("cut") is True
 
 

@@ -154,7 +154,6 @@ def _answered_object(answer: bodies.DecodedAnswer) -> Json | None:
 def _find_provider(
     interaction: Interaction, host: str, path: str, request: Any, answer: bodies.DecodedAnswer
 ) -> tuple[str, bool]:
-    """Return the provider, and whether it was guessed."""
     noted = interaction.notes.get("provider")
     known = noted if noted in PROVIDERS else provider_of_host(host, path)
     if not known and is_host_hidden(host):

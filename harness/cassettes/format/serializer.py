@@ -59,7 +59,6 @@ def _schema_and_validator() -> tuple[Json, Any]:
 
 
 def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
-    """Return the innermost description in the schema for a place."""
     description: str = schema["description"]
     for step in path:
         schema = schema[step]

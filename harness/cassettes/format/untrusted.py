@@ -160,7 +160,6 @@ class _EventReader:
         self._nodes_left = max_nodes
 
     def read_documents(self) -> Iterator[Any]:
-        """Yield one document after another."""
         while event := self._next_event():
             if isinstance(event, yaml.DocumentStartEvent):
                 yield self._read_document()

@@ -245,7 +245,6 @@ class Proxy:
         return await self._recording.begin_interaction(Interaction(method, uri, headers, body))
 
     async def _forward(self, exchange: InFlightInteraction, send: Send) -> None:
-        """Send the request and forward the answer."""
         recorded = exchange.request
         try:
             headers = {**recorded.headers, "accept-encoding": "identity"}

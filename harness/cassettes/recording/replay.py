@@ -92,7 +92,6 @@ class ReplayApp:
                 await self._send_answer(found, send)
 
     def _not_recorded_answer(self, miss: object) -> Answer:
-        """Record the miss of a request that was not recorded, and build the answer."""
         self.misses.append(str(miss))
         return non_retryable_answer(f"not recorded: {miss}\n{HOW_TO_RECORD}")
 

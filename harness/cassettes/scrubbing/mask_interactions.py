@@ -182,7 +182,6 @@ def _inflate_chunks(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
 
 
 def _find_ids(interactions: Iterable[Interaction]) -> Iterator[str]:
-    """Find the ids in bodies, frames, headers and paths."""
     for interaction in interactions:
         yield from (part for part in urlsplit(interaction.uri).path.split("/") if _ID.fullmatch(part))
         for headers in (interaction.headers, interaction.answer_headers):

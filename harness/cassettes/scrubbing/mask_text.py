@@ -213,7 +213,6 @@ class Masker:
         return "".join(f"\0{part}" if start else f"{part}\0" for part in clean)
 
     def _mask_embedded_text(self, text: bytes, depth: int) -> bytes:
-        """Mask the secrets in a text among other bytes."""
         return self.mask_text(text.decode("utf-8", "surrogateescape"), depth).encode("utf-8", "surrogateescape")
 
     def mask_json(
@@ -338,7 +337,6 @@ class Masker:
         return self.mask_text(text.replace("+", " "), depth + 1).replace(" ", "+")
 
     def _mask_escaped(self, text: str, depth: int) -> str:
-        """Mask a piece of escaped JSON within other text."""
         try:
             plain = str(json.loads(f'"{text}"', strict=False))
         except ValueError:

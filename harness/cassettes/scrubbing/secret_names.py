@@ -271,7 +271,6 @@ _DATUM = re.compile(rf"([ \t]+[\w.\-]+:[ \t]*[\"']?)({_VALUE})")
 
 
 def _mask_secret_objects(text: str) -> str:
-    """Mask the values of Kubernetes Secrets in YAML."""
     if not _SECRET_OBJECT.search(text):
         return text
     return _DATA.sub(lambda found: _DATUM.sub(lambda datum: datum[1] + mask(datum[2]), found[0]), text)

@@ -46,7 +46,6 @@ def complete_case(incomplete: str) -> list[str]:
 
 
 def _rules() -> dict[str, str]:
-    """Return the area of each rule."""
     import harness.foundry  # noqa: F401  (registers every rule)
     from harness.contract.rule import RULES
 

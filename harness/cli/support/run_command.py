@@ -92,7 +92,6 @@ def _send(child: subprocess.Popen[bytes], number: int, grouped: bool) -> None:
 
 
 def _has_ended_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Return whether the command ends within `seconds` seconds."""
     with suppress(subprocess.TimeoutExpired):
         child.wait(seconds)
     return child.returncode is not None

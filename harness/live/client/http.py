@@ -197,7 +197,6 @@ class _Reading:
                 self.stop()
 
     def start(self, response: httpx2.Response) -> None:
-        """Add the head of the answer."""
         head = normalize_headers(response.headers.raw)
         self.interaction = replace(self.interaction, status=response.status_code, answer_headers=head)
 

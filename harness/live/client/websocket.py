@@ -127,7 +127,6 @@ def handshake_problem(opened: Interaction) -> str:
 
 
 def _describe_problem(problem: Exception) -> str:
-    """Explain why there is no answer."""
     if isinstance(problem, TimeoutError):
         return "no whole answer in time"
     if isinstance(problem, ConnectionRefusedError):

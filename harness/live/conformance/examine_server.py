@@ -159,7 +159,6 @@ class Examination:
         return self._judge_reply(on, lambda: self._client.send(method, path, self._with_key(headers), body), judged)
 
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Replace the key in the headers of an example with the server's."""
         headers = {name: value.replace(EXAMPLE_KEY, self._client.key) for name, value in headers.items()}
         if self._dialect == AZURE and headers.get("authorization") == f"Bearer {self._client.key}":
             headers["api-key"] = headers.pop("authorization").removeprefix("Bearer ")

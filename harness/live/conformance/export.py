@@ -79,14 +79,12 @@ def build_examples(model: str) -> Iterator[Json]:
 
 
 def _named_models() -> list[str]:
-    """List the other models that examples name."""
     cases = [case for rule in RULES.values() for case in (*rule.rejects.values(), *rule.accepts)]
     paths = {path.removeprefix(ONE_MODEL) for case in cases for path in _models_in_paths(case, is_refusal=False)}
     return sorted(paths | {name for case in cases for name in _models_in_bodies(case)})
 
 
 def _models_in_bodies(case: Case) -> Iterator[str]:
-    """Yield the other models that the steps of a case name."""
     for step in (*case.before, case):
         named = step.body.get("model") if isinstance(step.body, dict) else None
         if isinstance(named, str) and named != DEFAULT_MODEL:

@@ -253,7 +253,6 @@ def _minimal_questions(model: str, absent: Collection[str], root: str) -> Iterat
 
 
 def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
-    """Return whether the mock itself gives the expected answer to a question."""
     answer = question.played.answer
     if rule is None or question.kind == "accept":
         return answer.status == 200

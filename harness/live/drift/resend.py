@@ -224,7 +224,6 @@ class _Resender:
         self._then, self._now = World("then"), World("now")
 
     def send_request(self, recorded: Recorded) -> ResentExchange:
-        """Send an HTTP request again."""
         return self._resend_exchange(recorded, self._send_over_http)
 
     def send_socket(self, events: Sequence[SocketEvent]) -> Iterator[ResentExchange]:
@@ -323,7 +322,6 @@ def _collect_verdicts(recorded: Recorded, world: World) -> Verdicts:
 
 
 def _has_lost_id(request: Recorded, lost: set[str]) -> bool:
-    """Return whether a request repeats a recorded id that has no live counterpart."""
     sent = orjson.dumps([request.path, request.query, request.request]).decode() if lost else ""
     return any(f'"{id}"' in sent or f"/{id}" in sent for id in lost)
 

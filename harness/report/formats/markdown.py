@@ -39,12 +39,10 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _fence(text: str, language: str) -> str:
-    """Put a text into a code block, with fences that do not occur in it."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _escape(text: str) -> str:
-    """Put a text on one line, with Markdown characters escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -150,7 +150,6 @@ class _LiveView:
         return replace(run, cases=join_rows(encoded))
 
     def case(self, world: World, after: int) -> object:
-        """Build the case of a World."""
         head = _head(world)
         return build_case(head, world, self._judge(head.id, world).judged, after)
 

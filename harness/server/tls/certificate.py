@@ -274,7 +274,6 @@ def _check_key(content: bytes, option: str) -> None:
 
 
 def _names_in(certificate: x509.Certificate) -> list[str]:
-    """List the names and addresses that a certificate is valid for."""
     from cryptography import x509
 
     try:

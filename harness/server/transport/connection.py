@@ -167,7 +167,6 @@ class HttpConnection(asyncio.Protocol):
                 break
 
     def _take(self, part: Part) -> None:
-        """Handle a part of a request."""
         if part is BEGIN:
             # Starts the clock of the request; the loop's may stand still within an iteration.
             self.state, self._since, self._received, self._arrived = HEAD, self.loop.time(), 1, time()
@@ -215,7 +214,6 @@ class HttpConnection(asyncio.Protocol):
 
     @cached_property
     def _scope(self) -> Scope:
-        """The part of the ASGI scope that all requests of the connection share."""
         return {"root_path": self._config.root_path, **connection_scope(self.transport)}
 
     def _answer_next(self) -> None:

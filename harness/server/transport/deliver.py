@@ -57,7 +57,6 @@ async def send_answer(send: Send, answer: Answer) -> None:
 
 
 async def _send_stored(send: Send, answer: Answer, content: OnDisk) -> None:
-    """Send the content of a file on disk, piece by piece."""
     headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     for start in range(0, content.size, READ_SIZE):

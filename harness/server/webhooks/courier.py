@@ -79,7 +79,6 @@ class ThreadCourier:
                 self._changed.wait_for(lambda: id(world) not in self._busy)
 
     def _deliver_all(self, world: World) -> None:
-        """Deliver until nothing is due."""
         _DELIVERING.set(id(world))
         while True:
             with self._changed:

@@ -96,7 +96,6 @@ def make_receiver(app: Any) -> Receiver:
 
 
 def _takes(app: Callable[..., Any], count: int) -> bool:
-    """Return whether an app can be called with `count` positional arguments."""
     try:
         inspect.signature(app).bind(*range(count))
     except (TypeError, ValueError):

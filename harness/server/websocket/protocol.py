@@ -211,12 +211,10 @@ class WebSocketProtocol(asyncio.Protocol):
         self._has_received.set()
 
     def _flush(self) -> None:
-        """Send what the library has prepared."""
         if not self.transport.is_closing():
             self.transport.write(b"".join(self._frames.data_to_send()))
 
     def _respond(self, response: Response) -> None:
-        """Refuse the upgrade with an HTTP response."""
         self._frames.send_response(response)
         self._close_after_flush()
 
@@ -297,6 +295,5 @@ def _decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, s
 
 
 def _is_ascii_handshake(head: bytes) -> bool:
-    """Return whether the first line of an upgrade and its handshake headers are ASCII."""
     start, *headers = head.split(b"\r\n")
     return start.isascii() and all(header.isascii() for header in headers if header.startswith(_HANDSHAKE_HEADERS))

@@ -126,7 +126,6 @@ def presume_type_of_file(world: World, violation: Violation, error: Mapping[str,
 
 
 def _presume_session(world: World, request: Request) -> None:
-    """Presume a session of an agent, in the version that the path names."""
     name, id = request.params["agent_name"], request.params["session_id"]
     session = new_session(id, request.params.get("agent_version", "1"), world.now, user_of(request))
     world.store.table(AGENT_SESSIONS)[session_key(name, id)] = session

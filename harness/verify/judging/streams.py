@@ -156,7 +156,6 @@ def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
 
 
 def _find_differing_texts(accumulated: Json, completed: Json) -> Iterator[str]:
-    """Yield the places where accumulated deltas differ from the completed object."""
     for number, (joined, whole) in enumerate(zip(_content_texts(accumulated), _content_texts(completed), strict=False)):
         if joined != whole:
             yield f"content[{number}]"

@@ -223,7 +223,6 @@ def explain_unverifiable_error(
 
 
 def _hides_definition(request: Request, world: World) -> bool:
-    """Return whether a request names an agent whose definition is not recorded."""
     agent = resolve_agent(request, world)
     return agent is not None and not agent.definition
 

@@ -345,7 +345,6 @@ def _remember_deployments(world: World, request: Request, answer: Json, events: 
 
 @remembers("POST /memory_stores", f"GET {STORE}", f"POST {STORE}")
 def _remember_memory_store(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """Store a memory store with the id that the service assigned."""
     texts = all(isinstance(answer.get(name), str) for name in ("name", "id"))
     if texts and isinstance(answer.get("definition"), dict) and isinstance(answer.get("created_at"), int):
         put_memory_store(world, answer).object = answer

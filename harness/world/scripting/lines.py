@@ -48,7 +48,6 @@ def parse_lines(value: Any) -> list[TurnLine]:
 
 
 def _parse_response(response: Json) -> list[TurnLine]:
-    """Parse the output of a response and its ending."""
     check_json(response)
     status, lines = response.get("status"), []
     with errors_at("output"):

@@ -343,7 +343,6 @@ def _parse_routed(name: str, value: Any) -> tuple[str, str, Any]:
 
 
 def _parse_answer(value: Any) -> Answer:
-    """Parse one answer: a body in one of the forms, a status and headers."""
     own = _check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
     given = [name for name in _ROUTE_BODIES if name in own]
     if len(given) != 1:

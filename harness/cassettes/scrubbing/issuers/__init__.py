@@ -102,7 +102,6 @@ def _both_ends(start: int, end: int) -> Iterable[tuple[int, int]]:
 
 
 def _candidates(lowered: str) -> Collection[IssuerRule]:
-    """Return the rules that have a keyword in a lower-case text."""
     short, by_gram = _index()
     grams = {lowered[start : start + _GRAM] for start in range(len(lowered) - _GRAM + 1)}
     near = chain(short, *(by_gram[gram] for gram in by_gram.keys() & grams))

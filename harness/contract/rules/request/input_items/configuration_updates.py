@@ -21,7 +21,6 @@ def _update_error(when: str) -> ApiError:
 
 
 def _updates(request: Request) -> Iterator[int]:
-    """Yield the places of the configuration updates in the input."""
     items = enumerate(request.body["input"])
     yield from (index for index, item in items if item.get("type") == "configuration_update")
 

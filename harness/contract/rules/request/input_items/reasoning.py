@@ -165,7 +165,6 @@ def reasoning_without_follower(request: Request, world: WorldView, transcript: T
 
 
 def _is_same_item(item: Json, stored: Json) -> bool:
-    """Return whether a sent item is this stored one."""
     if not stored or item.get("id") == stored["id"]:
         return bool(stored)
     called = (item.get("type"), item.get("call_id"))
