@@ -43,7 +43,7 @@ EXCEPTIONS = {
     },  # pictures in memory, for a decoder whose settings are the process's
     "harness/foundry/skills.py": {"io"},  # zips in memory
     "harness/world/scripting/load.py": {"pathlib"},  # reads script files
-    "harness/world/scripting/yaml_file.py": {"pathlib"},
+    "harness/world/scripting/document.py": {"pathlib"},
 }
 IMPORTS_TEST = re.compile(r"^\s*(?:from|import) tests\.(?:\S+\.)?(?:test_|conftest)", re.M)
 

@@ -48,7 +48,7 @@ TESTED_WITH = {
     "explain/test_verdict.py": {"explain/turn"},
     "faults/test_faults.py": {"faults/broken_off"},
     "foundry/test_agents.py": {"api/project_types"},
-    "foundry/test_azure.py": {"api/content_filters", "contract/dialect_body"},
+    "foundry/test_azure.py": {"contract/dialect_body"},
     "live/test_drift.py": {"cli/drift"},
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},

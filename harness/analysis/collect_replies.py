@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.api.resources.assistants import apply_delta
 from harness.api.responses import ENDED_STATUSES
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object, as_string
 from harness.core.replies import ModelReplies, ModelReply, token_counts
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
-from harness.items.transcript import answered_call_id, input_items
+from harness.items.transcript import APPROVAL_REQUEST, APPROVAL_RESPONSE, answered_call_id, input_items
 
 ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_REQUEST), "reasoning": ("reasoning",)}
 """The types of output items by the member of `ModelReply` that holds them; `calls` are those the client must answer."""

@@ -8,8 +8,14 @@ from typing import Any, Generic, Self, TypeVar
 
 import orjson
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST, MCP_CALL, Approval
-from harness.analysis.call_ledger import Call, call_arguments, collect_calls, parse_arguments
+from harness.analysis.call_ledger import (
+    MCP_CALL,
+    Approval,
+    Call,
+    call_arguments,
+    collect_calls,
+    parse_arguments,
+)
 from harness.analysis.flow import FlowStep, build_steps
 from harness.analysis.lanes import CLIENT_LANE, HandOff, assign_lanes, without_probes
 from harness.core.errors import NOWHERE, ConfigError, find_calling_place
@@ -17,6 +23,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, as_string
 from harness.core.registry import suggest_name
 from harness.core.text import item_text, pluralize, quote, shorten
+from harness.items.transcript import APPROVAL_REQUEST
 
 _SILENT_TYPES = frozenset({"reasoning", "mcp_list_tools"})
 """Items that are not steps of a path."""

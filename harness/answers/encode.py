@@ -162,6 +162,7 @@ def fill_template(template: FrameTemplate, wire: Json) -> bytes:
 
 @lru_cache(maxsize=MAX_PADDED)
 def _pad(template: FrameTemplate, noise_start: int) -> bytes:
+    """Insert the paddings into the frames of a template."""
     paddings = [cut_noise(noise_start, number, length).encode() for number, length in template.paddings]
     return b"".join(chain.from_iterable(zip_longest(template.pieces, paddings, fillvalue=b"")))
 

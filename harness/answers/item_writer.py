@@ -106,12 +106,14 @@ class _ItemWriter:
         return announced
 
     def visit_event(self, name: str, members: Json) -> None:
+        """Write an event of the current item."""
         self._append_event(f"response.{name}", {**members, **self._stamp})
 
     def visit_optional_event(self, name: str, place: Json) -> None:
         """Write nothing: such events are only read."""
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
+        """Write the deltas of a text."""
         self._append_deltas(self._delta_template(stem, place), self._split_text(stem, place, text))
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
@@ -133,6 +135,7 @@ class _ItemWriter:
         return None
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
+        """Write one delta for each text."""
         for name, text in texts.items():
             self.visit_event(f"{stem}.delta", {**place, "delta": {name: text}})
 

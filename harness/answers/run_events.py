@@ -86,6 +86,7 @@ def render_delta_annotation(note: Json, index: int) -> Json:
 
 
 def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
+    """Yield the deltas of a text from `start` to `end`."""
     for piece, ends in zip(exact, accumulate(map(len, exact)), strict=True):
         begins = ends - len(piece)
         if shown := piece[max(0, start - begins) : max(0, end - begins)]:

@@ -240,6 +240,7 @@ class _HeldTurn:
         )
 
     def find_choice_problem(self, choice: str | Json | None, calls: Sequence[Item]) -> str:
+        """Describe how a turn contradicts `tool_choice`."""
         if choice in (None, "auto"):
             return ""
         # Listing a server's tools is not a choice of the model.
@@ -298,6 +299,7 @@ def _has_hidden_tools(body: Json) -> bool:
 
 
 def _loaded_tools(items: Iterable[Json]) -> Iterator[Json]:
+    """Yield the tools that searches have found."""
     for item in items:
         if item.get("type") == "tool_search_output":
             yield from item.get("tools") or ()
@@ -334,6 +336,7 @@ def _name_choice(choice: Json) -> str:
 
 
 def _is_chosen(call: Item, choice: str | Json | None) -> bool:
+    """Return whether `tool_choice` permits a call."""
     if not isinstance(choice, dict):
         return choice != "none"
     types = ITEMS[call.type].tool_types

@@ -169,6 +169,7 @@ def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
 
 
 def _begin(response: Json, status: str) -> Json:
+    """Return a response as it was at its start."""
     begun = {**response, **_members_at_start(tuple(response)), "status": status}
     # A response to a request without a tier ends with "default" but starts with "auto".
     if begun.get("service_tier") == "default":
@@ -178,6 +179,7 @@ def _begin(response: Json, status: str) -> Json:
 
 @lru_cache(maxsize=64)
 def _members_at_start(names: tuple[str, ...]) -> Json:
+    """Return the members that a response with these members does not yet show at its start."""
     return {name: value for name, value in _AT_START.items() if name in names}
 
 

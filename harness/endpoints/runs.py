@@ -98,6 +98,7 @@ def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world
 
 
 def _count_prompt_tokens(read: Json) -> int:
+    """Count the tokens that a model reads."""
     return estimate_tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
 
 
@@ -159,6 +160,7 @@ def submit_tool_outputs(call: ApiCall) -> Answer:
 
 
 def _complete_step(step: Json, outputs: Mapping[str, Any], prompt: int, now: int) -> Json:
+    """Complete a step whose calls the client has answered."""
     calls = [_set_output(call, outputs) for call in step["step_details"]["tool_calls"]]
     made = [call.get("function", call) for call in calls]
     return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, made))

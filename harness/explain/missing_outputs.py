@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
 from harness.analysis.history.request import OutputItem
 from harness.core.exchange import Exchange, Json
 from harness.items.kind import CALL_OF_OUTPUT
+from harness.items.transcript import APPROVAL_REQUEST, APPROVAL_RESPONSE
 
 _UNANSWERED_RULES = ("call_needs_output", "approval_request_unanswered")
 _ORPHAN_RULES = ("output_needs_call", "approval_without_request")

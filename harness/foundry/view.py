@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from harness.api.content_filters import category_results, filter_result
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, order_tool
+from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, category_results, filter_result, order_tool
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
 from harness.foundry.members import (

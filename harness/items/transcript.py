@@ -20,6 +20,7 @@ CallKey = tuple[str, str]
 KeyedCall = tuple[CallKey, Json]
 """A call, after its key."""
 SEARCH_CALL = "tool_search_call"
+APPROVAL_REQUEST, APPROVAL_RESPONSE = "mcp_approval_request", "mcp_approval_response"
 
 
 class ChainFacts(NamedTuple):

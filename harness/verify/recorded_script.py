@@ -45,7 +45,8 @@ from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.websockets import to_http_interactions
 from harness.world.mock import Mock
 from harness.world.routed import make_routed
-from harness.world.scripting.as_code import (
+from harness.world.scripting.document import parse_document
+from harness.world.scripting.lines import (
     Code,
     Lines,
     indent,
@@ -55,7 +56,6 @@ from harness.world.scripting.as_code import (
     python_turn,
     python_value,
 )
-from harness.world.scripting.document import parse_document
 
 RUNS = (
     "POST /threads/runs",

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_approvals
-from harness.analysis.call_ledger import Call, collect_calls
+from harness.analysis.call_ledger import Approval, ApprovalLedger, Call, collect_calls, concerns_approvals
 from harness.analysis.flow import Flow, FlowStep, build_steps
 from harness.analysis.history.history import History
 from harness.analysis.lanes import LaneExchange, assign_lanes

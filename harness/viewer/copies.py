@@ -22,7 +22,7 @@ from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object
 from harness.viewer.page_data import ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
-from harness.world.scripting.as_code import (
+from harness.world.scripting.lines import (
     Code,
     Lines,
     indent,

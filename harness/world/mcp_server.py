@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import orjson
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL
+from harness.analysis.call_ledger import MCP_CALL
 from harness.answers.response import check_item
 from harness.api.tools import declared_tools
 from harness.core.delivery import Fault
@@ -18,7 +18,7 @@ from harness.core.text import show
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_call, mcp_list_tools
 from harness.items.kind import CLIENT_CALL_NAMES, Item
-from harness.items.transcript import Transcript
+from harness.items.transcript import APPROVAL_REQUEST, APPROVAL_RESPONSE, Transcript
 from harness.world.script import PlayedTurn
 
 TOOL_MEMBERS = ("annotations", "description", "input_schema")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_approvals
+from harness.analysis.call_ledger import Approval, ApprovalLedger, concerns_approvals
 from harness.core.exchange import Json
 from tests.support.in_process import user
 

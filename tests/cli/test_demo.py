@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from harness.cli.demo import REFUSAL_RULE, run_demo
 from harness.contract.rule import RULES
 from harness.core.errors import install_command
-from harness.drive.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_beside, run_cli
 

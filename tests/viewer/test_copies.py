@@ -16,8 +16,8 @@ from harness.ending import empty, failed, incomplete
 from harness.faults import http_error
 from harness.items import function_call, message
 from harness.viewer.copies import write_test
-from harness.world.scripting.as_code import python_value
 from harness.world.scripting.document import parse_document
+from harness.world.scripting.lines import python_value
 from tests.support.in_process import user
 from tests.support.openai_only import run_as_user
 from tests.support.shown import TOOL, Asked, read

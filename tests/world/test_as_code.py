@@ -8,7 +8,7 @@ import pytest
 
 import harness.endpoints  # noqa: F401  (registers every item)
 from harness.core.errors import ScriptError
-from harness.world.scripting.as_code import (
+from harness.world.scripting.lines import (
     Code,
     lines_of,
     python_call,

@@ -17,8 +17,8 @@ from harness.core.bounded_input import read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.exchange import Json
 from harness.verify.recorded_script import ScriptForm, as_comments, write_form
-from harness.world.scripting.as_code import indent, python_call, python_imports, python_turn, python_value
 from harness.world.scripting.document import parse_route
+from harness.world.scripting.lines import indent, python_call, python_imports, python_turn, python_value
 from harness.world.scripting.validation import InvalidData, errors_at
 from tools.aimock.matchers import ConvertedMatch, convert_match, escape_pattern
 from tools.aimock.turns import DELIVERY, Line, convert_turn

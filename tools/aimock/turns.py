@@ -15,7 +15,7 @@ import orjson
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
 from harness.core.vocabulary import render_json
-from harness.world.scripting.as_code import shortest_arguments
+from harness.world.scripting.lines import shortest_arguments
 from harness.world.scripting.validation import OBJECT, TEXT, TEXT_LIST, InvalidData, ValueForm, check_list, errors_at
 
 Line = Json | str

@@ -2,6 +2,6 @@
 
 from harness.core.registry import import_modules
 
-AREAS = ("retries", "streams", "waiting", "documented")
+AREAS = ("retries", "streams", "documented")
 
 import_modules(__name__, AREAS)

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, ITEMS
-from harness.items.transcript import answered_call_id
+from harness.items.transcript import APPROVAL_REQUEST, APPROVAL_RESPONSE, answered_call_id
 
 MESSAGE = "message"
 ItemKey = tuple[str, str]

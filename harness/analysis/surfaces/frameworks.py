@@ -10,19 +10,19 @@ from inspect import isroutine
 from operator import add
 from typing import Any
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST
 from harness.analysis.collect_replies import ids_of_call
 from harness.analysis.surfaces.base import (
     Surface,
     get_member,
     merge_surfaces,
+    read_items,
     register_joiner,
     register_reader,
     to_plain_json,
 )
-from harness.analysis.surfaces.wire import read_items
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.items.transcript import APPROVAL_REQUEST
 
 
 @register_reader("agents.RunResultBase")

@@ -16,8 +16,7 @@ from harness.core.json_values import as_object
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.items.kind import Item
 from harness.world.route import Turn
-from harness.world.scripting.as_code import line_of, lines_of
-from harness.world.scripting.lines import parse_lines
+from harness.world.scripting.lines import line_of, lines_of, parse_lines
 
 
 def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:

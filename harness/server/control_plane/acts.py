@@ -18,8 +18,8 @@ from harness.server.mock_api import CONTROL_ROOT
 from harness.world.mock import Mock
 from harness.world.route import Turn
 from harness.world.script import QueuedTurn, Script, list_waiting, remove_waiting, replace_waiting
+from harness.world.scripting.document import parse_yaml_turns
 from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER
-from harness.world.scripting.yaml_file import parse_yaml_turns
 
 _SENT = Place(f"POST {CONTROL_ROOT}/turns")
 """The place reported for a turn that was sent over HTTP."""

@@ -41,8 +41,7 @@ from harness.core.text import show
 from harness.world.mock import Mock
 from harness.world.route import CONDITIONS, Matcher, Repeated, Route, Turn
 from harness.world.script import Script
-from harness.world.scripting.document import add_route
-from harness.world.scripting.yaml_file import YamlScript, parse_yaml_script
+from harness.world.scripting.document import YamlScript, add_route, parse_yaml_script
 from harness.world.world import World
 
 AnswerFunction = Callable[[Request], Any]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.history import shared_prefix
-from harness.analysis.history.shared_prefix import MAX_LINKS, GrowingSequence
+from harness.analysis.history import request
+from harness.analysis.history.request import MAX_LINKS, GrowingSequence
 
 STEPS = st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 3), max_size=4)), max_size=12)
 
@@ -18,7 +18,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 3), max_si
 def test_it_is_as_a_list_that_is_copied(linked: tuple[int, int], steps: list[tuple[int, list[int]]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in zip(("MIN_LINKED", "MAX_LINKS"), linked, strict=True):
-            patch.setattr(shared_prefix, name, value)
+            patch.setattr(request, name, value)
         _compare_with_lists(steps)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from harness.api.content_filters import filter_result
 from harness.api.http.dialects import (
     API_ROOTS,
     AZURE,
@@ -28,6 +27,7 @@ from harness.api.http.dialects import (
     redirected_environment,
     split_url,
 )
+from harness.api.project_types import filter_result
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Request
 from harness.core.ids import Ids

@@ -38,9 +38,8 @@ from harness.unscripted.default_model import small_talk
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock
-from harness.world.scripting.document import parse_sent_script
+from harness.world.scripting.document import parse_sent_script, parse_yaml_turns
 from harness.world.scripting.load import load_script_file
-from harness.world.scripting.yaml_file import parse_yaml_turns
 from harness.world.world import World
 from tests.fuzz.parsers import seeds
 from tests.fuzz.parsers.connection import feed_connection

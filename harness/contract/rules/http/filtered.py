@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.api.content_filters import filter_result
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY
-from harness.api.project_types import HOSTED, NamedAgent
+from harness.api.project_types import HOSTED, NamedAgent, filter_result
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, documented, reported, rule
 from harness.contract.rules.example_requests import ON_AGENT
 from harness.core.account import Organization
