@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from harness.analysis.approval_ledger import APPROVAL_TYPES, concerns_approvals
+from harness.analysis.call_ledger import APPROVAL_TYPES, concerns_approvals
 from harness.analysis.withheld import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
