@@ -169,7 +169,7 @@ class TestACountedTool:
             counted(no_function)
 
 
-def test_a_response_that_a_foundry_project_deletes_leaves_what_it_said() -> None:
+def test_a_response_that_a_foundry_project_deletes_leaves_its_output() -> None:
     project = Project()
     made = project.respond()
     deleted = project.ask("DELETE", f"/responses/{made.body['id']}")

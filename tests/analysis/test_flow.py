@@ -46,7 +46,7 @@ def test_a_hand_off_and_a_tool(world, ask):
     ]
 
 
-def test_only_what_is_new_in_a_transcript_that_is_sent_again_is_told(world, ask):
+def test_only_new_items_of_a_resent_transcript_are_shown(world, ask):
     world.script(message("One."), message("Two."))
     said = ask([{"role": "system", "content": PLANNER}, USER])["output"]
     again = [{"role": "system", "content": PLANNER}, USER, *said, {"role": "user", "content": "More."}]
@@ -66,14 +66,14 @@ def test_what_stands_twice_or_was_changed_is_new(world, ask):
     ]
 
 
-def test_what_a_chain_repeats_is_told_as_sent(world, ask):
+def test_what_a_chain_repeats_is_shown_as_sent(world, ask):
     world.script(message("One."), message("Two."))
     first = ask([USER])
     ask([USER, {"role": "assistant", "content": "One."}], previous_response_id=first["id"])
     assert told(world)[2:-1] == ['2 agent 1 user "Ship v2."', 'assistant "One."']
 
 
-def test_a_reference_to_what_was_said_is_nothing_new(world, ask):
+def test_a_reference_to_an_earlier_item_is_nothing_new(world, ask):
     world.script(message("One."), message("Two."))
     [said] = ask([USER])["output"]
     ask([USER, {"type": "item_reference", "id": said["id"]}])
@@ -104,7 +104,7 @@ def test_what_is_not_whole_says_how_it_ended(world, ask):
     ]
 
 
-def test_approvals_are_told_with_their_ids(world, ask):
+def test_approvals_are_shown_with_their_ids(world, ask):
     world.mcp("prod", {"deploy": "up"})
     world.script([mcp_call("prod", "deploy", {"ref": "v2"}), message("Out.")])
     tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]

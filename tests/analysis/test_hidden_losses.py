@@ -54,7 +54,7 @@ class TestACitationOfAnEditedMessage:
     def kinds(self, client: Client, text: str, said: str = ADVICE, **members: Any) -> list[str]:
         return [loss for loss, _ in self.sent_back(client, text, said, **members)]
 
-    def test_a_citation_of_an_edited_message_is_told_with_what_was_edited(self, client: Client) -> None:
+    def test_a_citation_lost_with_an_edit_is_reported_with_the_edit(self, client: Client) -> None:
         assert self.sent_back(client, "Ask your manager two weeks before you leave .") == [
             (
                 "citation-dropped",
@@ -88,13 +88,13 @@ class TestACitationOfAnEditedMessage:
     ) -> None:
         assert self.kinds(client, "", content=ADVICE[:cut]) == ["text-altered", "citation-flattened"]
 
-    def test_a_citation_of_an_edited_message_is_told_by_the_id_of_the_message(self, client: Client) -> None:
+    def test_a_citation_of_an_edited_message_is_found_by_the_id_of_the_message(self, client: Client) -> None:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
         id = client.ask([PROMPT]).body["output"][0]["id"]
         client.ask([PROMPT, assistant(ADVICE.replace(" two", " four"), id=id), NEXT])
         assert ids(client.world) == ["citation-dropped"]
 
-    def test_a_citation_of_a_text_that_comes_back_cut_off_is_told_so(self, client: Client) -> None:
+    def test_a_citation_of_a_text_that_comes_back_cut_is_reported(self, client: Client) -> None:
         _, (_, told) = self.sent_back(client, ADVICE[:40])
         assert told.endswith("are missing, and its text came back cut off: the client dropped them")
 
@@ -127,7 +127,7 @@ class TestACitationOfAnEditedMessage:
         (lost,) = client.mock.losses
         assert (lost.loss, "You are paid" in lost.message) == ("citation-dropped", True)
 
-    def test_a_citation_of_an_edited_message_is_none_of_a_transcript_that_is_told(self, client: Client) -> None:
+    def test_a_citation_of_an_edited_message_is_not_lost_in_a_printed_transcript(self, client: Client) -> None:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
         client.ask([PROMPT])
         client.ask([assistant(f"The user said: {PROMPT['content']}\nThe assistant said: {ADVICE}"), NEXT])

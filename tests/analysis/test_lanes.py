@@ -64,7 +64,7 @@ def test_without_any_name_agents_are_numbered(world, ask):
     assert lanes(world) == {"agent 1": [1, 3], "agent 2": [2]}
 
 
-def test_a_name_that_is_taken_gets_a_number(world, ask):
+def test_a_name_in_use_gets_a_number(world, ask):
     ask(instructions="You are a helpful assistant. Be brief.")
     ask(instructions="You are a helpful assistant. Be exact.")
     ask(instructions="You are the client.")

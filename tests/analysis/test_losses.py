@@ -194,7 +194,7 @@ class TestAServerThatStoresEachTurnTwice:
 
 
 class TestWhatIsLostStaysLost:
-    def test_and_is_told_once(self, client: Client) -> None:
+    def test_a_loss_is_reported_once(self, client: Client) -> None:
         client.mock.script(REPLY)
         transcript = [PROMPT, assistant(TEXT[:20])]
         client.ask([PROMPT])
@@ -348,7 +348,7 @@ def test_a_call_is_the_same_with_all_that_it_does(said: Any, same: Json, changed
         ('{"type": "function_call", "call_id": "call_9"}', False),
     ],
 )
-def test_a_typed_item_is_known_as_programs_print_it_if_somebody_said_it(printed: str, found: bool) -> None:
+def test_a_printed_item_is_recognized_if_a_model_made_it(printed: str, found: bool) -> None:
     case = ask([PROMPT], [PROMPT, assistant(printed), NEXT], turns=[[THOUGHT, DEPLOY], REPLY], model="gpt-5")
     assert ("item-coerced" in ids(play_case(case).exchanges)) is found
 
@@ -391,7 +391,7 @@ def test_an_item_that_became_words_is_a_loss_whatever_its_kind(
 
 
 @pytest.mark.parametrize("kind", HOSTED)
-def test_an_item_of_the_api_that_is_left_out_is_not_taken_for_words(client: Client, kind: str) -> None:
+def test_an_item_that_is_left_out_is_not_searched_in_texts(client: Client, kind: str) -> None:
     client.mock.script([HOSTED[kind], REPLY, completed(off_schema=True)], DONE)
     client.ask([PROMPT], model="gpt-5")
     client.ask([PROMPT, assistant(TEXT), user(""), NEXT], model="gpt-5")

@@ -85,7 +85,7 @@ class TestAText:
     CLIENT = said(message(TEXT))
 
     @pytest.mark.parametrize("shown", [TEXT, f" {TEXT}\n"])
-    def test_a_text_is_what_was_said(self, shown: str) -> None:
+    def test_a_text_equals_the_reply(self, shown: str) -> None:
         surfaced(shown, self.CLIENT.mock.replies)
 
     @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ class TestAText:
             ),
         ],
     )
-    def test_a_text_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
+    def test_a_text_is_reported_by_how_it_differs(self, shown: str, why: str) -> None:
         assert fault(shown, self.CLIENT).startswith(why)
 
     @pytest.mark.parametrize("shown", ["One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."])
@@ -127,7 +127,7 @@ class TestAText:
         surfaced("Done.", client.mock.replies)
         assert fault("Thinking aloud.", client).startswith('text lost: "Done."')
 
-    def test_may_be_empty_where_only_calls_were_said(self) -> None:
+    def test_a_text_may_be_empty_where_the_reply_is_only_calls(self) -> None:
         client = said(message("Before."), function_call("f", {}))
         surfaced("", client.mock.replies)
 
@@ -176,7 +176,7 @@ class TestAnnotations:
         surfaced({"annotations": [{"title": "report.pdf"}]}, client.mock.replies)
         assert "lost" in fault({"annotations": [{"title": "report.pdf", "file_id": "file-9"}]}, client)
 
-    def test_annotations_of_a_thread_have_the_quote_that_was_said(self) -> None:
+    def test_annotations_of_a_thread_have_the_quote_of_the_reply(self) -> None:
         cited = {"type": "file_citation", "file_citation": {"file_id": "file-1", "quote": "Store it cold."}}
         reply = ModelReply("run_1", 1, [{"type": "message", "content": [output_part(TEXT, [cited])]}])
         for shown in (cited, {"file_id": "file-1"}, {"file": "file-1", "quote": " Store it\ncold. "}, {"id": "file-1"}):
@@ -239,7 +239,7 @@ class TestCalls:
             'call deploy({"ref":"v2"}) not in the result; it has deploy({"ref":"v3"})'
         )
 
-    def test_calls_more_often_than_said_are_doubled(self) -> None:
+    def test_calls_shown_more_often_than_made_are_doubled(self) -> None:
         client = said(function_call("deploy", {"ref": "v2"}))
         assert (
             fault({"calls": [CALL, CALL]}, client) == 'call deploy({"ref":"v2"}) doubled: it is in the result 2 times'
@@ -272,10 +272,10 @@ class TestReasoning:
         ("shown", "why"),
         [("", 'reasoning lost: "**Two**" is not in the result'), ("**Two**" * 2, "reasoning doubled")],
     )
-    def test_reasoning_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
+    def test_reasoning_is_reported_by_how_it_differs(self, shown: str, why: str) -> None:
         assert fault({"text": "Done.", "reasoning": shown}, self.CLIENT).startswith(why)
 
-    def test_reasoning_is_not_expected_where_none_was_said(self) -> None:
+    def test_reasoning_is_not_expected_where_the_reply_has_none(self) -> None:
         surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).mock.replies)
 
 
@@ -324,7 +324,7 @@ class TestWhatWasSaid:
             surfaced("One.", client.mock.replies[1])
 
     @pytest.mark.parametrize("nothing", [(), ["One."]])
-    def test_what_was_said_is_something(self, nothing: Any) -> None:
+    def test_a_comparison_without_a_reply_is_refused(self, nothing: Any) -> None:
         with pytest.raises(ConfigError, match="no replies"):
             surfaced("One.", nothing)
 

@@ -170,7 +170,7 @@ class TestLangChain:
         new = self.message([{"type": "reasoning", "reasoning": "**One**"}, "Hi."])
         assert [(shown.text, shown.reasoning) for shown in (read(old), read(new))] == [("Hi.", "**One**")] * 2
 
-    def test_the_state_of_a_graph_shows_what_the_model_said(self) -> None:
+    def test_the_state_of_a_graph_shows_the_models_output(self) -> None:
         human = like("langchain_core.messages.human.HumanMessage", *self.Message.__bases__)(content="Hello?")
         shown = read({"messages": [human, self.message("Hi.")]})
         assert (shown.text, shown.usage) == ("Hi.", {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3})

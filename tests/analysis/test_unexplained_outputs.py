@@ -45,7 +45,7 @@ def answered(*texts: str, then: tuple[Json, ...] = (), sent: list[Json] = SENT, 
 
 
 class TestAFinding:
-    def test_a_finding_is_a_message_of_the_user_that_is_told_of_and_not_there(self) -> None:
+    def test_a_finding_is_a_user_message_that_an_output_needs_and_lacks(self) -> None:
         first, second = answered("v2 is live", FOLLOW_UP, FOLLOW_UP)
         assert first == (
             "function_call notify (call_2) from exchange 1 was answered with a text that no tool returned: "
@@ -71,7 +71,7 @@ class TestAFinding:
         talk = Conversation()
         assert len(talk.lost(*outputs(*[FOLLOW_UP] * 3), previous_response_id=talk.first)) == 3
 
-    def test_a_finding_is_told_once_however_often_the_history_is_sent(self) -> None:
+    def test_a_finding_is_reported_once_however_often_the_history_is_sent(self) -> None:
         talk, history = Conversation(), [PROMPT, *SENT, *outputs(*[FOLLOW_UP] * 3)]
         talk.lost(*history)
         assert len(talk.lost(*history, assistant("Done."), NEXT)) == 3

@@ -241,7 +241,7 @@ def test_each_search_of_the_web_is_counted() -> None:
     assert used["web_search"] == {"num_requests": 1}
 
 
-def test_what_one_response_used_is_not_told_of_another() -> None:
+def test_the_usage_of_one_response_does_not_show_in_another() -> None:
     searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": search("a")}
     finish_response(build_initial_response({}, "resp_1", 0), [searched], {}, 0)
     usage = finish_response(build_initial_response({}, "resp_2", 0), [], {}, 0)["tool_usage"]

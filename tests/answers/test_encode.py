@@ -82,7 +82,7 @@ def test_numbers_of_more_deltas_than_the_noise_has_places() -> None:
     assert_same_bytes(render_events(response_with(item), items=[item]))
 
 
-def test_an_item_that_is_said_again_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_item_that_is_repeated_is_not_encoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
     said = function_call("get_weather", {"city": "Oslo"})
     answers = [response_with(said, seed) for seed in ("first", "second", "third")]
     for answer in answers[:2]:
@@ -94,7 +94,7 @@ def test_an_item_that_is_said_again_is_not_written_again(monkeypatch: pytest.Mon
         assert orjson.dumps(answers[1]["output"][0][name]) not in sent
 
 
-def test_what_is_said_once_and_what_is_large_leaves_no_template() -> None:
+def test_unique_and_large_values_leave_no_template() -> None:
     kept = encode.make_template.cache_info().currsize
     encode_events(render_events(response_with(message("Said only once, and only here."))))
     for _ in range(3):

@@ -79,7 +79,7 @@ def test_fold_accepts_a_summary_that_is_cut_and_left_out():
     assert fold(renumbered(stream)) == stream[7]["response"]
 
 
-def test_fold_accepts_a_summary_that_is_told_anew_when_it_is_cut():
+def test_fold_accepts_a_summary_that_begins_again_after_a_cut():
     stream = list(render_events(response(reasoning("Compare both"), status="incomplete")))
     del stream[5]
     assert fold(renumbered(stream)) == stream[-1]["response"]
@@ -120,7 +120,7 @@ def test_fold_adds_up_what_a_command_printed():
 # What is new is read, and found
 
 
-def test_an_unknown_kind_is_taken_as_it_is_done():
+def test_an_unknown_kind_of_item_is_read_from_its_done_event():
     stream = streamed(message("Hi"))
     thought = {"id": "dr_1", "type": "daydream", "status": "completed", "text": "Sheep."}
     own = [
@@ -330,7 +330,7 @@ def test_long_values_are_shortened_in_messages():
 # Another kind is one function
 
 
-def test_several_listings_are_told_side_by_side_and_only_the_last_is_done():
+def test_several_listings_stream_side_by_side_and_only_the_last_is_done():
     said = response(mcp_list_tools("docs", ["a"]), mcp_list_tools("wiki"), message("Hi"))
     stream = list(render_events(said, obfuscate=False))
     told = [(event["type"].removeprefix("response."), event["output_index"]) for event in stream[2:9]]

@@ -51,7 +51,7 @@ class TestAStream:
         assert told[0]["data"]["tool_resources"] == {"code_interpreter": {"file_ids": []}}
         assert len(desk.messages(told[0]["data"]["id"])) == 2
 
-    def test_leaves_behind_what_it_told(self, desk: Desk) -> None:
+    def test_a_run_leaves_behind_what_its_events_showed(self, desk: Desk) -> None:
         events = desk.stream(message("Hello."))
         run = data(events, "thread.run.completed")[0]
         assert desk.read(run) == run

@@ -61,7 +61,7 @@ def test_a_background_response_is_queued_first_and_never_padded():
     assert not any("obfuscation" in event for event in stream)
 
 
-def test_an_error_is_told_before_the_response_has_failed():
+def test_an_error_event_precedes_the_failed_response():
     error = {"code": "insufficient_quota", "message": "You exceeded …"}
     stream = render_events(response(status="failed", usage=None, error=error))
     assert types(stream) == ["created", "in_progress", "error", "failed"]

@@ -155,7 +155,7 @@ class TestArguments:
             ("[" * 300 + "]" * 300, "it is not JSON: it nests more than 200 levels deep"),
         ],
     )
-    def test_arguments_are_told_with_what_differs(self, arguments: Any, reason: str) -> None:
+    def test_wrong_arguments_are_reported_with_the_difference(self, arguments: Any, reason: str) -> None:
         assert reason in problem(function_call("get_weather", arguments), tools=[WEATHER])
 
     @pytest.mark.parametrize("strict", [{}, {"strict": None}])
@@ -233,7 +233,7 @@ class TestToolChoice:
     def test_a_tool_choice_that_a_turn_follows_is_no_problem(self, choice: Any, turn: list[Item]) -> None:
         assert problem(*turn, tools=[*TOOLS, SEARCH], tool_choice=choice) == ""
 
-    def test_tool_choice_is_told_with_its_place_and_its_remedy(self, client: Client) -> None:
+    def test_a_violated_tool_choice_is_reported_with_its_place_and_the_fix(self, client: Client) -> None:
         assert told(client, "Sunny.", tools=[WEATHER], tool_choice="required") == (
             "script, turn 1: the turn has no call, but tool_choice is 'required': a model has to make one.\nScript that "
             "call, opt out with [message(…), completed(off_schema=True)], or change the request's tool_choice."

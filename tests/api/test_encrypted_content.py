@@ -57,7 +57,7 @@ def test_what_is_cut_or_spoilt_is_unreadable(text: str) -> None:
         ("rs_2", "org-other", OTHER_ORGANIZATION),
     ],
 )
-def test_it_is_taken_back_for_its_item_by_its_organization(item: Any, organization: str, reason: Any) -> None:
+def test_a_ciphertext_is_accepted_for_its_item_from_its_organization(item: Any, organization: str, reason: Any) -> None:
     assert rejection_reason(SEALED, item, organization) == reason
 
 

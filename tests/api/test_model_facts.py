@@ -30,7 +30,7 @@ def test_every_model_of_the_sdk_is_in_the_table() -> None:
     assert len(sdk_names()) >= 60
 
 
-def test_every_model_of_the_sdk_has_facts_or_is_said_to_have_none() -> None:
+def test_every_model_of_the_sdk_has_facts_or_is_listed_without() -> None:
     families = {family.name for name in sdk_names() if (family := MODELS.find(name))}
     silent = {name for name in families if "Nothing else is known of it" not in describe_model(name)}
     assert silent == {name for name in families if len(FAMILIES[name]) > 1}

@@ -78,7 +78,7 @@ class TestAnOutput:
         assert client.ask().body["output"][0][hidden.member] == hidden.veil
         assert client.ask(include=[hidden.name]).body["output"][0][hidden.member] == hidden.whole
 
-    def test_an_output_is_told_alike_by_a_stream(self, client: Client, hidden: Hidden) -> None:
+    def test_an_output_is_the_same_in_a_stream(self, client: Client, hidden: Hidden) -> None:
         client.mock.script(hidden.item, hidden.item)
         for include, shown in (([], hidden.veil), ([hidden.name], hidden.whole)):
             done = [event for event in client.ask(stream=True, include=include).events or () if "item" in event][-1]

@@ -92,7 +92,7 @@ def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
         assert others(file) == [".weather.yaml.lock"]
 
 
-def test_what_cannot_be_read_is_told(file):
+def test_what_cannot_be_read_is_reported(file):
     def is_told(words, path=file):
         with pytest.raises(UnreadableRecording, match=words):
             read_cassette(path)

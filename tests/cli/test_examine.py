@@ -35,7 +35,7 @@ def test_the_list_as_json_says_what_a_case_is_about() -> None:
     assert {"does", "source", "shows", "severity", "area", "needs"} <= set(listed)
 
 
-def test_a_client_that_cannot_say_that_an_answer_was_cut_is_told_of(tmp_path: Path) -> None:
+def test_a_client_that_cannot_show_that_an_answer_was_cut_is_reported(tmp_path: Path) -> None:
     outcome = json.dumps({"outcome": {"texts": []}})
     lines = ("import sys", 'print(\'{"client": "mute 1"}\', flush=True)', "for line in sys.stdin:")
     (tmp_path / "mute.py").write_text("\n".join([*lines, f"    print({outcome!r}, flush=True)"]))

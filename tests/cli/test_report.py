@@ -39,7 +39,7 @@ def saved(file: Path, report: Report) -> Path:
     return file
 
 
-def test_a_report_is_told(a: Path) -> None:
+def test_a_report_is_printed(a: Path) -> None:
     said = report(a)
     assert (said.exit_code, said.stdout.splitlines()[:6]) == (
         0,
@@ -55,7 +55,7 @@ def test_a_report_is_told(a: Path) -> None:
     assert said.stdout.splitlines()[-1] == "  manual  responses-harness manual a-request-was-refused"
 
 
-def test_many_causes_are_told_by_the_first(tmp_path: Path) -> None:
+def test_of_many_causes_the_first_are_printed(tmp_path: Path) -> None:
     causes = [(replace(FAILED.found[0], fix="Remove it" + "!" * n),) for n in range(60)]
     trials = [replace(FAILED, id=f"a::{n}", found=found) for n, found in enumerate(causes)]
     assert "… and 10 more" in report(saved(tmp_path / "a.json", make_report(*trials))).stdout
@@ -102,7 +102,7 @@ def test_the_gate(a: Path, least: str, code: int) -> None:
     assert ("--fail-under requires" in said.stderr) is bool(code)
 
 
-def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
+def test_a_finding_with_its_own_line_is_printed_with_it(tmp_path: Path) -> None:
     found = ReportFinding("disagreement", False, "No.", "refusals.missed", 3, line=41)
     case = passed("a.yaml", file="a.yaml", outcome="failed", found=[found])
     said = report(saved(tmp_path / "a.json", make_report(case)))

@@ -30,7 +30,7 @@ def test_the_examples_are_exported_as_data(tmp_path: Path) -> None:
     assert written == {"contract.json", "contract.schema.json", "run_contract.py", "run_contract.mjs"}
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (file := tmp_path / "contract").write_text("")
     result = run_cli("rules", "--export", str(file))
     assert result.exit_code == 2

@@ -187,7 +187,7 @@ def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
     assert result.stderr == add_section(told, "scripts") + "\n"
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use_ends_the_server_with_a_message() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = run_cli("serve", "--port", str(taken.getsockname()[1]))
     assert result.exit_code == 2

@@ -127,7 +127,7 @@ class TestTheExitCode:
         assert "pytest" not in ended.stderr
 
     @pytest.mark.slow
-    def test_the_exit_code_is_1_when_a_client_does_not_show_what_was_said(self) -> None:
+    def test_the_exit_code_is_1_when_a_client_does_not_show_a_reply(self) -> None:
         sending = (
             "import json; base = os.environ['HARNESS_URL'] + '/_harness/surfaced'; ask(); "
             "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"}; "
@@ -304,7 +304,7 @@ def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_webhook_is_told_what_the_command_lets_end(tmp_path):
+def test_a_webhook_receives_the_ends_of_the_commands_responses(tmp_path):
     told = run_child(
         [
             *(sys.executable, "-m", "harness", "serve", "--webhook", "http://127.0.0.1:9/hook"),

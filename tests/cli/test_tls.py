@@ -31,7 +31,7 @@ class TestTls:
         )
 
     @pytest.mark.slow
-    def test_tls_that_a_command_does_not_trust_is_told(self) -> None:
+    def test_a_certificate_that_a_command_does_not_trust_is_reported(self) -> None:
         ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
         assert ended.returncode == 1
         assert "responses-harness: a client rejected the certificate of this server (unknown ca)." in ended.stderr

@@ -230,7 +230,7 @@ class TestProgress:
         assert ("judging" in drawn.getvalue(), "100%" in drawn.getvalue()) == (stream is Terminal,) * 2
 
     @pytest.mark.parametrize("jobs", [1, 2])
-    def test_each_file_is_told(self, tmp_path: Path, jobs: int) -> None:
+    def test_each_file_is_reported(self, tmp_path: Path, jobs: int) -> None:
         files = [write_jsonl(tmp_path, recorded(HI), name) for name in ("a.jsonl", "b.jsonl")]
         (spools := tmp_path / "spools").mkdir()
         told: list[tuple[int, int]] = []

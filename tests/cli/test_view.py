@@ -74,7 +74,9 @@ def test_traces_become_a_page_with_their_common_cause(traces: Path) -> None:
     assert [len(case.exchanges) for case in cases] == [2, 2]
 
 
-def test_a_page_goes_where_it_is_told_and_is_opened_on_demand(traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_written_to_the_given_file_and_opened_on_demand(
+    traces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     assert page_of(traces, "--out", "a.html", "--open") == Path("a.html")
@@ -113,7 +115,7 @@ def test_recordings_become_a_page_that_judges_them() -> None:
         ("text", "a.txt", "nothing to show"),
     ],
 )
-def test_what_cannot_be_looked_at_is_told(content: str | None, name: str, words: str) -> None:
+def test_what_cannot_be_shown_is_reported(content: str | None, name: str, words: str) -> None:
     if content is not None:
         Path(name).write_text(content)
     ended = run_cli("view", name)

@@ -34,7 +34,7 @@ GONE = [family for family in MODELS.values() if family.gone]
 
 
 @pytest.mark.parametrize("family", SERVED, ids=lambda family: family.name)
-def test_what_the_table_grants_is_taken(family: Model) -> None:
+def test_abilities_in_the_table_are_accepted(family: Model) -> None:
     last = day_before(end) if (end := family.gone or family.removed) else CONTRACT_DATE
     for member, values in (
         ("effort", family.efforts),

@@ -93,7 +93,7 @@ def test_only_the_nearest_of_many_names_are_suggested() -> None:
         (lambda: function_call("f", argumens={}), "Did you mean 'arguments'?"),
     ],
 )
-def test_a_wrong_name_is_told_with_the_nearest(call: Any, says: str) -> None:
+def test_a_wrong_name_is_reported_with_the_nearest(call: Any, says: str) -> None:
     with pytest.raises(Exception, match=re.escape(says)):
         call()
 

@@ -27,7 +27,7 @@ def client() -> Client:
 
 
 class TestAResponse:
-    def test_a_response_is_told_with_all_its_parts(self, client: Client) -> None:
+    def test_a_reply_has_all_parts_of_its_response(self, client: Client) -> None:
         client.mock.script([*ANSWER, function_call("deploy", {"ref": "v2"})])
         made = client.ask().body
         [said] = client.mock.replies
@@ -44,7 +44,7 @@ class TestAResponse:
         with pytest.deprecated_call(match=r"mock\.said is now mock\.replies"):
             assert client.mock.said == client.mock.replies
 
-    def test_in_the_background_was_said_when_it_was_read(self, client: Client) -> None:
+    def test_a_background_reply_counts_when_it_was_read(self, client: Client) -> None:
         client.mock.script(ANSWER)
         made = client.ask(background=True).body
         client.send(f"GET /responses/{made['id']}")
@@ -53,20 +53,20 @@ class TestAResponse:
             client.send(f"GET /responses/{made['id']}")
         assert [(reply.text, reply.exchange) for reply in client.mock.replies] == [("See the report.", 3)]
 
-    def test_over_a_websocket_is_told_and_a_warm_up_is_not(self) -> None:
+    def test_a_reply_over_a_websocket_counts_and_a_warm_up_does_not(self) -> None:
         socket = Socket()
         socket.mock.script(ANSWER)
         socket.create(generate=False)
         socket.create()
         assert [reply.text for reply in socket.mock.replies] == ["See the report."]
 
-    def test_a_response_that_was_refused_or_failed_at_once_said_nothing(self, client: Client) -> None:
+    def test_a_response_that_was_refused_or_failed_at_once_is_no_reply(self, client: Client) -> None:
         client.mock.script([message("Partly."), failed("server_error")])
         client.ask()
         client.ask(previous_response_id="resp_0")
         assert client.mock.replies == ()
 
-    def test_a_response_that_failed_in_its_stream_said_what_it_told(self, client: Client) -> None:
+    def test_a_response_that_failed_in_its_stream_is_a_reply_as_far_as_it_came(self, client: Client) -> None:
         client.mock.script([message("Partly."), failed("server_error")])
         client.ask(stream=True)
         assert client.mock.replies.texts == ["Partly."]
@@ -76,7 +76,7 @@ class TestAResponse:
         client.ask()
         assert client.mock.replies.text == "I cannot."
 
-    def test_follows_what_said_the_calls_it_answers_first(self, client: Client) -> None:
+    def test_a_reply_follows_the_one_whose_calls_it_answers(self, client: Client) -> None:
         client.mock.script(function_call("f", {}, call_id="call_f"), message("Done."), message("Bye."))
         first = client.ask().body
         answered = [*first["output"], {"type": "function_call_output", "call_id": "call_f", "output": "1"}]
@@ -133,7 +133,7 @@ class TestARun:
         assert said.text == self.MARKED
         assert [note["file_citation"]["file_id"] for note in said.annotations] == ["file-1"]
 
-    def test_a_run_that_waits_has_said_its_calls_and_goes_on_as_itself(self, desk: Desk) -> None:
+    def test_a_run_that_waits_replies_with_its_calls_and_goes_on_as_itself(self, desk: Desk) -> None:
         events = desk.stream(function_call("f", {"a": 1}, call_id="call_a"))
         run = events[-2]["data"]
         ((call,),) = (reply.calls for reply in desk.mock.replies)
@@ -144,7 +144,7 @@ class TestARun:
         assert (said.id, said.text, len(said.calls)) == (run["id"], "Done.", 1)
         assert said.usage["total_tokens"] > 0
 
-    def test_a_run_that_is_polled_has_said_what_was_listed(self, desk: Desk) -> None:
+    def test_a_polled_run_replies_with_what_was_listed(self, desk: Desk) -> None:
         desk.mock.script([message("One."), message(output_text("Two."), refusal("No."))])
         run = desk.settled(desk.run(desk.thread("hi")).body)
         assert desk.mock.replies.texts == [""]

@@ -59,7 +59,7 @@ def test_a_value_is_shown_by_its_beginning(value, text):
         (None, "null"),
     ],
 )
-def test_an_item_is_told_by_its_kind_its_name_and_its_words(item, text):
+def test_an_item_is_summarized_by_its_kind_its_name_and_its_text(item, text):
     assert summarize_item(item) == text
 
 

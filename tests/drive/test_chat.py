@@ -215,7 +215,7 @@ class TestAServer:
             linear(mock.exchanges)
 
     @pytest.mark.harness(losses="allow")
-    def test_a_server_that_joins_what_the_user_said_is_found_by_the_texts(self, mock: Any) -> None:
+    def test_a_server_that_joins_user_messages_is_detected_by_their_texts(self, mock: Any) -> None:
         chat = talk(mock, lambda body, stored: [*right(body, stored)[:-1], *joined(body, stored)], "replay")
         with pytest.raises(
             AssertionError, match=r'request 3: the user\'s text "Who\?" appears 2 times, but was sent 1 time'

@@ -157,7 +157,7 @@ def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
     ("setup", "problem"),
     [({"mcp": SERVERS}, "pi has no MCP servers"), ({"approves": False}, "pi approves every command")],
 )
-def test_what_an_agent_cannot_do_is_said(tmp_path: Path, setup: Any, problem: str) -> None:
+def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, setup: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         CODING_AGENTS["pi"].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", **setup))
 

@@ -116,7 +116,7 @@ def test_a_script_is_played(tmp_path):
         assert answer_of(container) == "It rains."
 
 
-def test_a_script_that_is_not_there_is_told_before_anything_starts(tmp_path):
+def test_a_missing_script_is_reported_before_anything_starts(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none\.yaml"):
         MockContainer().with_script(tmp_path / "none.yaml")
 
@@ -134,7 +134,7 @@ def test_two_containers_have_two_tokens():
 
 
 @pytest.mark.slow
-def test_what_serve_is_told_else_is_passed_on():
+def test_other_options_are_passed_on_to_serve():
     with MockContainer("responses-harness", "--models", "gpt-5") as container, pytest.raises(openai.APIStatusError):
         answer_of(container)
 

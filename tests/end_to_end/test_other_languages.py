@@ -43,7 +43,7 @@ def test_a_loop_with_a_tool_and_a_stream(command: list[str], tmp_path: Path) -> 
     assert told == "responses-harness: 2 requests, nothing is wrong\n"
 
 
-def test_a_turn_that_is_left_is_told(command: list[str], tmp_path: Path) -> None:
+def test_an_unused_turn_is_reported(command: list[str], tmp_path: Path) -> None:
     code, printed, told = serve(tmp_path, f'{SCRIPT}  - message: "Anything else?"\n', command)
     assert (code, printed) == (1, "It is 18 degrees in Paris.\n"), told
     assert '1 turn of the script was never used.\n  where   script: message "Anything else?"' in told

@@ -65,7 +65,7 @@ def test_node_trusts_it(tmp_path: Path) -> None:
     assert (ended.stdout, ended.returncode) == ("200\n", 0), ended.stderr
 
 
-def test_node_that_does_not_trust_it_is_told(tmp_path: Path) -> None:
+def test_node_that_does_not_trust_the_certificate_is_reported(tmp_path: Path) -> None:
     needed("node")
     (tmp_path / "ask.mjs").write_text(NODE)
     ended = serve("env", "-u", "NODE_EXTRA_CA_CERTS", "node", "ask.mjs", folder=tmp_path)

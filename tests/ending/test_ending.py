@@ -48,7 +48,7 @@ class TestIncomplete:
         assert answer.body["incomplete_details"] == {"reason": "content_filter"}
         assert answer.body["usage"]["output_tokens"] != 16
 
-    def test_may_come_before_anything_was_said(self, one: Client) -> None:
+    def test_incomplete_alone_leaves_the_output_empty(self, one: Client) -> None:
         one.mock.script(incomplete())
         assert one.ask().body["output"] == []
 
@@ -108,7 +108,7 @@ class TestFailed:
         assert answer.body == {"error": {"message": "No.", "type": kind, "param": None, "code": code}}
         assert one.world.store.responses == {}
 
-    def test_in_the_background_is_told_with_the_response(self, one: Client) -> None:
+    def test_in_the_background_the_error_is_part_of_the_response(self, one: Client) -> None:
         one.mock.script(failed())
         id = one.ask(background=True).body["id"]
         one.mock.advance(id)
@@ -180,7 +180,7 @@ class TestEmpty:
             one.mock.script([empty(), incomplete()])
 
     @pytest.mark.parametrize("turn", [[], ()])
-    def test_empty_is_what_a_script_of_nothing_is_told_of(self, one: Client, turn: Any) -> None:
+    def test_an_empty_turn_is_refused_with_a_hint_at_empty(self, one: Client, turn: Any) -> None:
         with pytest.raises(
             ScriptError, match=r"is an empty turn\. Pass an item; for a response without output use empty\(\)"
         ):
@@ -199,7 +199,7 @@ class TestEmpty:
         one.mock.script(wire)
         assert one.ask().body["output"] == []
 
-    def test_empty_is_told_by_its_name_when_no_request_took_it(self, one: Client) -> None:
+    def test_an_unused_empty_is_reported_by_its_name(self, one: Client) -> None:
         one.mock.script(empty())
         ((_, turn),) = one.world.script.unused
         assert summarize_turn(turn) == "empty"
@@ -242,7 +242,7 @@ class TestOnTheWire:
         assert line_from_wire(wire) == line
 
     @pytest.mark.parametrize("wire", [{"type": "failed", "reason": "x"}, {"type": "mesage"}, "text", {}])
-    def test_anything_else_is_said_to_be_none(self, wire: Any) -> None:
+    def test_anything_else_is_reported_as_no_ending(self, wire: Any) -> None:
         with pytest.raises(ScriptError):
             line_from_wire(wire)
 

@@ -126,7 +126,7 @@ def test_members_that_no_script_can_set_are_refused(members: Json, says: str) ->
     assert says in str(told.value)
 
 
-def test_what_is_wrong_with_a_model_is_told_in_a_line_or_two() -> None:
+def test_a_wrong_model_is_reported_in_a_line_or_two() -> None:
     with pytest.raises(ScriptError) as told:
         Script().add([response("x", model=5)])
     assert len(str(told.value)) < 350
@@ -163,7 +163,7 @@ def test_a_document_says_the_same() -> None:
     ],
     ids=str,
 )
-def test_a_mistake_in_a_document_is_told_where(line: Json, at: str, says: str) -> None:
+def test_a_mistake_in_a_document_is_reported_with_its_place(line: Json, at: str, says: str) -> None:
     with pytest.raises(HarnessError) as told:
         parse_sent_script({"turns": [["x", line]]})
     assert says in str(told.value)

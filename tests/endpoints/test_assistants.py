@@ -14,7 +14,7 @@ RANKING = {"ranker": "default_2024_08_21", "score_threshold": 0.0, "hybrid_searc
 
 
 class TestAnAssistant:
-    def test_an_assistant_has_every_member_and_the_defaults_of_what_was_not_said(self, desk: Desk) -> None:
+    def test_an_assistant_has_every_member_and_defaults_for_the_rest(self, desk: Desk) -> None:
         made = desk.send("POST /assistants", {"model": "gpt-4o"}).body
         id, created_at = made.pop("id"), made.pop("created_at")
         assert (id[:5], len(id), created_at > 0) == ("asst_", 29, True)

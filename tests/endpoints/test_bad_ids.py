@@ -300,7 +300,7 @@ def test_what_another_key_tries_changes_nothing(mine: Tenant, theirs: Tenant) ->
 
 
 @pytest.mark.parametrize("status", ["queued", "in_progress", "cancelling", "cancelled", "completed", "expired"])
-def test_outputs_are_taken_by_a_run_that_waits_alone(mine: Tenant, status: str) -> None:
+def test_only_a_run_that_waits_accepts_outputs(mine: Tenant, status: str) -> None:
     path = "POST /threads/{thread_id}/runs/{run_id}"
     if status == "expired":
         mine.mock.skip(600)

@@ -73,7 +73,7 @@ def words_of_openai(classic: Classic, path: str, body: Json) -> str:
 
 class TestMembersOfAProjectAlone:
     @pytest.mark.parametrize(("path", "body", "place"), BODIES)
-    def test_members_of_a_project_alone_are_taken_there_and_unknown_to_openai(
+    def test_members_of_a_project_are_accepted_there_and_unknown_to_openai(
         self, classic: Classic, path: str, body: Json, place: str
     ) -> None:
         body = {"model": "m", **body} if path == "/assistants" else body
@@ -92,7 +92,7 @@ class TestMembersOfAProjectAlone:
             ),
         ],
     )
-    def test_members_of_a_project_alone_of_a_run_are_taken_there_alone(
+    def test_members_of_a_projects_run_are_accepted_only_there(
         self, classic: Classic, path: str, body: Json, words: str
     ) -> None:
         assert classic.ask(f"POST /threads/thread_x/{path}", body).status == 404
@@ -120,13 +120,13 @@ class TestMembersOfAProjectAlone:
 
 
 class TestAFileInTheStorageOfTheProject:
-    def test_a_file_in_the_storage_is_taken_into_a_store_that_is_made_with_it(self, classic: Classic) -> None:
+    def test_a_file_in_the_storage_is_added_to_a_store_that_is_created_with_it(self, classic: Classic) -> None:
         store = classic.make("/vector_stores", **STORES[0])
         assert store["file_counts"]["total"] == 1
         (file,) = classic.get(f"/vector_stores/{store['id']}/files")["data"]
         assert classic.get(f"/files/{file['id']}")["filename"] == "guide.md"
 
-    def test_a_file_in_the_storage_of_the_project_is_taken_alone_and_in_a_batch(self, classic: Classic) -> None:
+    def test_a_file_in_the_storage_of_the_project_is_added_alone_and_in_a_batch(self, classic: Classic) -> None:
         path = f"/vector_stores/{classic.make('/vector_stores')['id']}"
         classic.make(f"{path}/files", data_source=ASSET)
         batch = classic.make(f"{path}/file_batches", data_sources=[ASSET, ASSET])
@@ -142,7 +142,7 @@ class TestAFileInTheStorageOfTheProject:
         answer = classic.ask(f"{path}/file_batches", {"data_source": source})
         assert (answer.status, answer.body["error"]["param"]) == (400, "file_ids")
 
-    def test_a_file_in_the_storage_is_taken_into_the_store_of_an_assistant(self, classic: Classic) -> None:
+    def test_a_file_in_the_storage_is_added_to_the_store_of_an_assistant(self, classic: Classic) -> None:
         made = classic.make("/assistants", model="m", tool_resources={"file_search": {"vector_stores": STORES}})
         (store,) = made["tool_resources"]["file_search"]["vector_store_ids"]
         assert classic.get(f"/vector_stores/{store}")["file_counts"]["total"] == 1

@@ -19,7 +19,7 @@ class TestCompaction:
     def compact(self, client: Client, **body: Any) -> Answer:
         return client.send("POST /responses/compact", {"model": "gpt-4.1", **body})
 
-    def test_keeps_what_users_said_and_hides_the_rest(self, client: Client) -> None:
+    def test_compaction_keeps_user_messages_and_hides_the_rest(self, client: Client) -> None:
         said = [{**user("a"), "id": "msg_mine"}, {"role": "assistant", "content": "b"}, user("c"), CALL, OUTPUT]
         made = self.compact(client, input=said, instructions="Be brief.").body
         first, second, rest = made["output"]
@@ -31,7 +31,7 @@ class TestCompaction:
         assert owner_of_content(rest["encrypted_content"]).item == rest["id"]
 
     @pytest.mark.parametrize("turn", [compaction(), {"compaction": None}, {"type": "compaction"}])
-    def test_compaction_that_is_scripted_has_a_ciphertext_that_is_taken_back(self, client: Client, turn: Any) -> None:
+    def test_a_scripted_compaction_has_a_ciphertext_that_may_be_sent_back(self, client: Client, turn: Any) -> None:
         client.mock.script([turn, "Once."], "Going on.")
         made, _ = client.ask("a", stream=True).body["output"]
         assert owner_of_content(made["encrypted_content"]).item == made["id"]

@@ -114,7 +114,7 @@ class TestItsFiles:
         client.world.skip(LIFETIME)
         assert error(put(client, container)) == (400, "Container is expired.", None, None)
 
-    def test_a_test_that_names_what_is_not_there_is_told(self, client):
+    def test_a_test_that_names_a_missing_container_is_reported(self, client):
         with pytest.raises(ConfigError, match="no such container for this key; its containers: none"):
             client.mock.container_file("cntr_x", "a.txt")
         with pytest.raises(ConfigError, match="no such file for this key"):

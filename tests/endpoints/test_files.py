@@ -64,7 +64,7 @@ class TestUploads:
         assert [error(client.send(f"{call} /files/{id}")) for call in ("GET", "DELETE")] == [gone, gone]
         assert client.send("GET /files").body["data"] == []
 
-    def test_a_file_expires_when_it_was_told_to(self, client):
+    def test_a_file_expires_when_asked_to(self, client):
         body = made(client, **{"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"})
         assert body["expires_at"] == body["created_at"] + 3600
         for seconds, status in ((3599, 200), (1, 404)):
@@ -119,7 +119,7 @@ class TestLists:
     def test_a_page_has_between_one_and_ten_thousand(self, client, limit, status):
         assert client.send("GET /files", limit=limit).status == status
 
-    def test_what_azure_adds_to_every_address_is_taken(self, client):
+    def test_the_query_that_azure_adds_is_accepted(self, client):
         assert client.send("GET /files", **{"api-version": "2025-04-01-preview"}).status == 200
 
 
@@ -129,7 +129,7 @@ def asking(id: str, kind: str = "input_file") -> list[dict[str, Any]]:
 
 class TestInput:
     @pytest.mark.parametrize("kind", ["input_file", "input_image"])
-    def test_a_file_of_this_key_is_taken_until_it_is_deleted(self, client, kind):
+    def test_a_file_of_this_key_is_accepted_until_it_is_deleted(self, client, kind):
         id = made(client)["id"]
         assert client.ask(asking(id, kind)).status == 200
         client.send(f"DELETE /files/{id}")
@@ -171,7 +171,7 @@ class TestInput:
         told = error(client.ask(asking("file-" + "x" * 60)))
         assert told[1].startswith("Invalid 'input[0].content[1].file_id': string too long.")
 
-    def test_input_of_another_fault_more_is_said_first(self, client):
+    def test_another_fault_of_the_request_comes_before_an_unknown_file(self, client):
         assert client.ask(asking("file-x"), temperature="hot").body["error"]["param"] == "temperature"
 
 

@@ -49,7 +49,7 @@ class TestAMessage:
         assert desk.send(f"GET {place}").body == {**known, "metadata": {"a": "b"}}
         assert desk.send(f"POST {place}", {}).body["metadata"] == {"a": "b"}
 
-    def test_can_be_taken_out(self, desk: Desk) -> None:
+    def test_a_message_can_be_deleted(self, desk: Desk) -> None:
         thread = desk.thread("a", "b")
         newest, _ = desk.messages(thread)
         gone = desk.send(f"DELETE /threads/{thread}/messages/{newest['id']}").body

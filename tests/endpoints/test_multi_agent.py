@@ -67,6 +67,6 @@ def test_agents_of_items_are_known_with_the_header_alone(client):
         (lambda: by_agent("", message("x")), "agent is ''"),
     ],
 )
-def test_what_is_no_action_of_agents_is_told(build, words):
+def test_what_is_no_action_of_agents_is_refused(build, words):
     with pytest.raises(ScriptError, match=words.replace(".", r"\.")):
         build()

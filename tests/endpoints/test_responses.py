@@ -143,7 +143,7 @@ class TestAResponse:
         page = client.send(f"GET /responses/{id}/input_items", after=last).body
         assert page == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
 
-    def test_counts_what_it_read_and_said(self, client: Client) -> None:
+    def test_usage_counts_input_and_output(self, client: Client) -> None:
         small = client.ask("hi").body["usage"]
         large = client.ask("hi " * 100, instructions="Be brief.", tools=functions("f")).body["usage"]
         assert large["input_tokens"] > small["input_tokens"] + 40

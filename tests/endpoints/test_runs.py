@@ -24,7 +24,7 @@ def desk() -> Desk:
 class TestAFunctionCall:
     CALLS = (function_call("f", ['{"a"', ":1}"], call_id="call_a"), function_call("g", {}, call_id="call_b"))
 
-    def test_a_function_call_is_told_in_one_step_that_waits(self, desk: Desk) -> None:
+    def test_a_function_call_is_one_step_that_waits(self, desk: Desk) -> None:
         events = desk.stream(*self.CALLS)
         assert names(events) == [*START, *STEP, "thread.run.step.delta", "thread.run.requires_action", "done"]
         told = [entry["delta"]["step_details"]["tool_calls"][0] for entry in data(events, "thread.run.step.delta")]
@@ -100,7 +100,7 @@ class TestPolling:
         assert (run["status"], run["started_at"], run["expires_at"]) == ("queued", None, run["created_at"] + 600)
         assert [desk.read(run)["status"] for _ in range(3)] == ["in_progress", "completed", "completed"]
 
-    def test_shows_nothing_that_was_not_told_yet(self, desk: Desk) -> None:
+    def test_a_run_shows_nothing_before_its_event(self, desk: Desk) -> None:
         run = desk.run(desk.thread("hi")).body
         desk.read(run)
         assert (len(desk.messages(run["thread_id"])), desk.steps(run)) == (1, [])

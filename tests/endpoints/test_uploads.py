@@ -52,7 +52,7 @@ def test_the_file_can_be_used_like_any_other(client):
     assert [entry["id"] for entry in client.send("GET /files").body["data"]] == [file]
 
 
-def test_the_file_expires_as_the_upload_said(client):
+def test_the_file_expires_as_its_upload_asked(client):
     upload = begin(client, expires_after={"anchor": "created_at", "seconds": 3600})
     file = complete(client, upload, add(client, upload, b"Paris")).body["file"]
     assert file["expires_at"] == file["created_at"] + 3600

@@ -91,7 +91,7 @@ class TestLife:
 
 
 class TestFiles:
-    def test_a_file_is_taken_in_with_its_attributes(self, client, files):
+    def test_a_file_is_attached_with_its_attributes(self, client, files):
         store = client.mock.vector_store()
         static = {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}
         asked = {"attributes": {"lang": "fr"}, "chunking_strategy": {"type": "static", "static": static}}
@@ -109,7 +109,7 @@ class TestFiles:
         }
         assert client.send(f"GET /vector_stores/{store}/files/{files[0]}").body == {**body, "status": "completed"}
 
-    def test_files_are_cut_into_eight_hundred_tokens_unless_told_otherwise(self, client, store, files):
+    def test_files_are_chunked_into_eight_hundred_tokens_by_default(self, client, store, files):
         body = client.send(f"GET /vector_stores/{store}/files/{files[0]}").body
         static = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}
         assert body["chunking_strategy"] == {"type": "static", "static": static}
@@ -134,7 +134,7 @@ class TestFiles:
         assert body["object"] == "vector_store.file_content.page"
         assert body["data"] == [{"type": "text", "text": FRANCE.decode()}]
 
-    def test_a_file_that_was_taken_out_stays_uploaded(self, client, store, files):
+    def test_a_file_that_was_detached_stays_uploaded(self, client, store, files):
         path = f"/vector_stores/{store}/files/{files[0]}"
         assert client.send(f"DELETE {path}").body["object"] == "vector_store.file.deleted"
         told = f"No file found with id '{files[0]}' in vector store '{store}'."

@@ -121,7 +121,7 @@ def test_no_other_machine_is_asked(mock, sdk):
     assert "mock.webhooks(app, url='https://shop.example.org/openai/hook')" in delivery.error
 
 
-def test_events_that_an_endpoint_is_not_told_of_are_not_delivered(mock, sdk):
+def test_events_that_an_endpoint_does_not_subscribe_to_are_not_delivered(mock, sdk):
     sdk.webhooks.create(name="jobs", url=PUBLIC, event_types=["batch.completed", "response.failed"])
     run_job(mock, sdk)
     assert mock.deliveries == []

@@ -28,7 +28,7 @@ def test_a_feature_may_be_had_in_some_states_alone():
     assert states_of("answers/text", narrowed) == {"replay", "conversation"}
 
 
-def test_a_feature_is_had_in_all_states_if_nothing_else_is_said():
+def test_a_feature_applies_to_all_states_by_default():
     assert states_of("agents/guardrail", declared()) == {"replay", "conversation"}
 
 

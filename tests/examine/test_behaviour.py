@@ -54,7 +54,7 @@ CUT = streamed("response.created", "response.completed", cut=True)
         (Hung("silent"), CUT, "it hangs"),
     ],
 )
-def test_an_end_is_told_in_a_word_or_two(ended: Any, exchanges: list[Exchange], told: str):
+def test_an_end_is_worded_in_a_word_or_two(ended: Any, exchanges: list[Exchange], told: str):
     done = Done(ended, 0, []) if isinstance(ended, Outcome) else ended
     assert describe_end(done, exchanges) == told
 

@@ -72,7 +72,7 @@ class TestOutputs:
         assert list(checks.outputs("18", "v2")(seen(client=called("18 °C", "v2 is live")))) == []
 
     @pytest.mark.parametrize("got", [["v2 is live", "18 °C"], ["18 °C"], ["18 °C", "v2", "v2"]])
-    def test_in_another_order_or_number_are_told(self, got: list[str]) -> None:
+    def test_calls_in_another_order_or_number_are_reported(self, got: list[str]) -> None:
         (told,) = checks.outputs("18", "v2")(seen(client=called(*got)))
         assert told.endswith('expected "18", "v2"')
 

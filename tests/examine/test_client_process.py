@@ -118,7 +118,7 @@ def test_what_it_prints_is_kept_and_does_no_harm():
     assert all("the user sees" in " ".join(cell.reasons) for cell in cells)
 
 
-def test_tasks_that_it_leaves_are_told():
+def test_tasks_that_a_client_leaves_are_reported():
     told = [reason for cell in cells_of(wrong("Leaking")) for reason in cell.reasons]
     assert "1 asyncio tasks were left running\n  fix: Await or cancel what the client starts." in told
 

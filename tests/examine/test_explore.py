@@ -58,7 +58,7 @@ def test_an_error_that_is_seen_is_no_wrong_result(mock: Mock, client: openai.Ope
     ]
 
 
-def test_a_cut_that_is_swallowed_is_told_with_the_smallest(mock: Mock, client: openai.OpenAI) -> None:
+def test_a_swallowed_cut_is_reported_with_the_smallest_case(mock: Mock, client: openai.OpenAI) -> None:
     found = mock.explore(scenario_of(swallow, client), "streams/error")
     assert [(trial.steps, trial.result) for trial in found.wrong] == [
         (["answer 1 ends with an error after 1 of 15 events"], "")

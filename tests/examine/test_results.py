@@ -94,7 +94,7 @@ def test_a_should_that_is_red_fails_nothing() -> None:
     assert results(cell("answers/text", "crash", severity="should")).clients[0].failures == []
 
 
-def test_cells_with_one_reason_are_told_once() -> None:
+def test_cells_with_one_reason_are_reported_once() -> None:
     again = cell("answers/text", "fail", "stream,replay", "must", "it is not said")
     warned = cell("answers/a", "warn", "plain,replay", "should", "so so")
     assert group_by_reason([warned, RED, again, GREEN]) == [[RED, again], [warned]]
@@ -152,7 +152,7 @@ def test_ids_do_not_tell_reasons_apart() -> None:
     assert group_by_reason(SAME_CAUSE) == [SAME_CAUSE]
 
 
-def test_one_cause_of_many_cases_is_told_once() -> None:
+def test_one_cause_of_many_cases_is_reported_once() -> None:
     said = "Request {0} was refused (400): Invalid 'input[{0}].id': 'msg_{0}6f1c2d3e4f5a6b7c8d9e0f'."
     names = [f"tools/{letter}" for letter in "abcde"]
     cells = [cell(name, "fail", "plain,chain", "must", said.format(number)) for number, name in enumerate(names)]

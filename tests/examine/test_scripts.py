@@ -104,7 +104,7 @@ def test_a_bug_is_found_with_the_smallest_script(
         ({"type": "function", "name": "f", "parameters": {"type": "strings"}}, "'strings'"),
     ],
 )
-def test_a_tool_that_cannot_be_generated_is_told(tool: dict[str, Any], named: str) -> None:
+def test_a_tool_that_cannot_be_generated_is_reported(tool: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         scripts([tool])
 

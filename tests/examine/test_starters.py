@@ -59,7 +59,7 @@ def test_a_file_that_is_there_is_kept(tmp_path):
         assert (tmp_path / name).read_text() == "mine"
 
 
-def test_a_folder_that_nobody_may_write_to_is_told(tmp_path):
+def test_a_folder_that_is_not_writable_is_reported(tmp_path):
     (tmp_path / "file").touch()
     ended = init(tmp_path / "file" / "folder")
     assert ended.exit_code == 2

@@ -57,7 +57,7 @@ def test_the_first_line_is_the_words_of_the_api(world, ask):
     )
 
 
-def test_a_call_without_output_is_traced_to_who_said_it(world, ask):
+def test_a_call_without_output_is_traced_to_the_exchange_that_made_it(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"))
     first = ask("Ship v2.", tools=TEAM)
     ask("Well?", previous_response_id=first["id"])
@@ -79,7 +79,7 @@ def test_a_call_or_an_output_too_many_is_named_as_such(world, ask):
     )
 
 
-def test_a_call_that_nobody_said_is_named_as_such(world, ask):
+def test_a_call_that_no_model_made_is_named_as_such(world, ask):
     ask([USER, {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}])
     assert why(world) == (
         "input[1]: function_call f (call_1), which no exchange of this test produced, has no output in this request"
@@ -167,7 +167,7 @@ def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
     )
 
 
-def test_a_file_in_an_assistant_message_is_traced_to_what_was_said(world, ask):
+def test_a_file_in_an_assistant_message_is_traced_to_the_answer(world, ask):
     world.script(message("See the report.", annotations=CITED))
     ask("Report?")
     part = {"type": "output_text", "text": "See the report.", "annotations": []}
@@ -220,7 +220,7 @@ def test_an_id_of_an_earlier_answer_is_traced_to_it(world, ask):
     assert why(world).startswith(f'previous_response_id = "{first["id"]}", the answer of exchange 1; ')
 
 
-def test_an_answer_without_words_is_told_by_its_rule(world, ask):
+def test_a_refusal_without_a_body_is_explained_by_its_request(world, ask):
     ask([USER, output()])
     [exchange] = world.exchanges
     silent = exchange._replace(answer=exchange.answer._replace(body=None, rule=None))

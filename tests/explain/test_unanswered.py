@@ -65,7 +65,7 @@ def test_a_function_is_named_with_its_place() -> None:
     assert tried(mock)[0].why == f"input: is_long (test_unanswered.py:{line}) rejects 'hi'"
 
 
-def test_a_function_that_raises_later_is_told_as_it_is() -> None:
+def test_a_function_that_raises_later_is_reported_as_it_is() -> None:
     answers = [False]
     api = MockApi()
     mock = api.open(KEY)

@@ -128,7 +128,7 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
     ]
 
 
-def test_what_a_failure_has_said_is_not_said_again(world, post):
+def test_a_cause_that_the_failure_contains_is_not_repeated(world, post):
     post({"input": "hi"})
     causes = find_suspects(world)
     told = render_section(world, causes, told=f"Failed: {render_causes(causes, world.vocabulary)}")
@@ -251,7 +251,7 @@ def test_a_turn_that_is_left_after_a_refusal_is_not_reported_beside_its_cause(mo
     assert "no request took" not in told
 
 
-def test_a_world_whose_turns_were_all_taken_has_no_fault(mock, world, post):
+def test_a_world_whose_turns_were_all_used_has_no_cause(mock, world, post):
     mock.script(message("hi"))
     post(asked("hi"))
     assert render_verdict(world) == ""
@@ -309,7 +309,7 @@ def test_what_an_account_was_set_up_to_refuse_is_expected() -> None:
     assert not is_account_rule("no_rule")
 
 
-def test_a_loss_says_where_the_original_was_said() -> None:
+def test_a_loss_names_the_exchange_of_the_original() -> None:
     (found,) = fill_case(lossy(), "failed").found
     assert (found.kind, found.id, found.exchange, found.why) == (
         "loss",
@@ -332,7 +332,7 @@ def test_a_test_that_no_loss_fails_has_it_to_mend_unless_its_marker_allows_it() 
     assert (found.kind, found.expected, allowed.expected) == ("loss", False, True)
 
 
-def test_a_loss_that_the_api_told_the_client_was_expected_all_the_same() -> None:
+def test_a_loss_behind_an_expected_refusal_was_expected_too() -> None:
     mock = make_mock([message("See page 3.", annotations=NOTES)])
     (item,) = ask(mock, "Report?")["output"]
     bare = {**item, "content": [{**item["content"][0], "annotations": []}]}

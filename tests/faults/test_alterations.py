@@ -94,7 +94,7 @@ class TestWhatIsNew:
         assert len(streamed(client, end_stream(ONCE, after=4)).events) == 4
         assert not client.mock.world.store.responses
 
-    def test_what_is_wrong_is_told(self):
+    def test_a_wrong_alteration_is_reported(self):
         for make in (
             lambda: insert_event(ONCE, {"delta": "x"}),
             lambda: add_members(ONCE, {}),

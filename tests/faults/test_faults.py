@@ -75,7 +75,7 @@ class TestACutStream:
         assert types(streamed(client, cut([ONCE, failed()], after=100)))[-1] == "error"
         assert types(streamed(client, cut([ONCE, incomplete()], after=2)))[-1] == "in_progress"
 
-    def test_a_cut_stream_is_in_the_journal_as_the_client_was_told_it(self, client):
+    def test_a_cut_stream_is_in_the_journal_as_the_client_received_it(self, client):
         streamed(client, cut([reasoning("**Plan**"), ONCE], after=100))
         streamed(client, cut(ONCE, after=5))
         streamed(client, cut(ONCE, after=0))
@@ -97,7 +97,7 @@ class TestACutStream:
         told = client.mock.flow.text
         assert ("→ no answer" in told, told.count("→ cut off")) == (True, 1)
 
-    def test_says_nothing_that_counts_as_said(self, client):
+    def test_a_cut_stream_has_no_text_of_a_reply(self, client):
         streamed(client, cut(ONCE, after=9))
         assert client.mock.replies.texts == []
 
@@ -114,7 +114,7 @@ class TestWhatWasToldSoFar:
             (reasoning("**Plan**"), "reasoning_summary_part.added", ("summary", 0, "text"), ""),
         ],
     )
-    def test_what_was_told_so_far_is_what_the_deltas_add_up_to(self, client, item, last, at, told):
+    def test_the_output_of_a_cut_stream_is_the_sum_of_its_deltas(self, client, item, last, at, told):
         kinds = types(streamed(client, item, tools=TOOLS))
         after = len(kinds) - kinds[::-1].index(last)
         found = streamed(client, cut(item, after=after), tools=TOOLS).body["output"][0]
@@ -122,7 +122,7 @@ class TestWhatWasToldSoFar:
             found = found[step]
         assert found == told
 
-    def test_what_was_told_so_far_has_its_annotations(self, client):
+    def test_the_output_of_a_cut_stream_has_its_annotations(self, client):
         noted = message("See a.", annotations=[file_citation("file-1", "a.txt", index=5)])
         kinds = types(streamed(client, noted))
         after = kinds.index("output_text.annotation.added") + 1
@@ -229,7 +229,7 @@ class TestARefusal:
         assert (headers["retry-after"], headers["retry-after-ms"]) == (seconds, ms)
         assert headers["x-ratelimit-remaining-requests"] == "0"
 
-    def test_a_refusal_is_told_in_the_words_of_azure(self, client):
+    def test_a_scripted_refusal_has_the_words_of_azure(self, client):
         world = client.api.open("key-of-azure")
         world.script(rate_limit("1s"))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi"})
@@ -381,7 +381,7 @@ class TestAzure:
 
 
 class TestASocket:
-    def test_a_socket_is_told_what_comes_before_the_cut(self):
+    def test_a_socket_receives_what_comes_before_the_cut(self):
         socket = Socket()
         socket.mock.script(cut(ONCE, after=4), ONCE)
         assert len(socket.create()) == 4
@@ -389,14 +389,14 @@ class TestASocket:
         assert len(socket.create()) == WHOLE
         assert socket.session.delivery is None
 
-    def test_a_socket_is_told_nothing_when_there_is_no_answer(self):
+    def test_a_socket_receives_nothing_without_an_answer(self):
         socket = Socket()
         socket.mock.script(hang_up())
         assert socket.create() == []
         assert socket.session.delivery.disconnects
 
     @pytest.mark.parametrize(("fault", "status", "rule", "words"), REFUSALS)
-    def test_a_socket_is_told_a_refusal_as_an_event(self, fault, status, rule, words):
+    def test_a_socket_receives_a_refusal_as_an_event(self, fault, status, rule, words):
         socket = Socket()
         socket.mock.script(fault)
         (told,) = socket.create()
@@ -426,7 +426,7 @@ class TestARun:
         last = desk.run(desk.thread("hi"), stream=True).events[-1]
         assert last["event"] == "thread.run.completed"
 
-    def test_a_run_is_refused_before_anything_is_said(self):
+    def test_a_run_is_refused_before_any_output(self):
         desk = Desk()
         thread = desk.thread("hi")
         desk.mock.script(rate_limit("1s"), ONCE)
@@ -445,7 +445,7 @@ class TestARun:
 
 
 class TestALoss:
-    def test_a_loss_is_a_cut_stream_taken_for_whole(self, client):
+    def test_a_cut_stream_that_a_client_continues_as_complete_is_a_loss(self, client):
         streamed(client, cut(ONCE, after=5), input=[PROMPT])
         told = {"role": "assistant", "content": "Once "}
         asked(client, ONCE, input=[PROMPT, told, {"role": "user", "content": "Go on."}])
@@ -453,7 +453,7 @@ class TestALoss:
         assert (lost.loss, lost.said, lost.at) == ("partial-taken", 1, "input[1]")
         assert "from exchange 1, whose response is cut off" in lost.message
 
-    def test_no_loss_is_told_when_a_background_response_goes_on(self, client):
+    def test_a_cut_background_response_that_goes_on_is_no_loss(self, client):
         first = streamed(client, cut(ONCE, after=5), input=[PROMPT], background=True).body
         client.send(f"GET /responses/{first['id']}", stream="true", starting_after="4")
         told = {"role": "assistant", "content": "Once upon a time."}

@@ -78,7 +78,9 @@ class TestBesideAnAgent:
             *[("text", {"format": {"type": "text"}}), ("tools", [{"type": "web_search"}])],
         ],
     )
-    def test_nothing_is_said_that_it_settles(self, project: ProjectClient, name: str, value: Any, root: str) -> None:
+    def test_members_that_the_agent_settles_are_refused(
+        self, project: ProjectClient, name: str, value: Any, root: str
+    ) -> None:
         body = ASKED if root == V1 else {"input": "hi"}
         answer = ask(project, {**body, name: value}, root)
         assert said(answer) == "Not allowed when agent is specified."
@@ -93,7 +95,7 @@ class TestBesideAnAgent:
             }
         }
 
-    def test_several_faults_are_told_at_once(self, project: ProjectClient) -> None:
+    def test_several_faults_are_reported_at_once(self, project: ProjectClient) -> None:
         answer = ask(project, {**ASKED, "top_p": 0.5, "temperature": 0.5, "stream": True})
         error = answer.body["error"]
         assert (*refusal(answer), error["code"]) == (400, "Invalid payload", None, "invalid_payload")
@@ -109,10 +111,10 @@ class TestBesideAnAgent:
             *[{"structured_inputs": {"name": "Ada"}}, {"structured_inputs": 5}, {"agent_session_id": "s"}],
         ],
     )
-    def test_the_rest_may_be_said(self, project: ProjectClient, more: Json) -> None:
+    def test_other_members_are_accepted(self, project: ProjectClient, more: Json) -> None:
         assert ask(project, {**ASKED, **more}).status == 200
 
-    def test_everything_may_be_said_beside_a_model(self, project: ProjectClient) -> None:
+    def test_all_members_are_accepted_beside_a_model(self, project: ProjectClient) -> None:
         body = {"model": "mine", "input": "hi", "temperature": 0.5, "instructions": "Be brief."}
         assert ask(project, {**body, "structured_inputs": {"name": "Ada"}}).status == 200
 

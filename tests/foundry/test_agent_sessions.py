@@ -46,7 +46,7 @@ def test_an_id_in_a_header_is_one_line_of_ascii(project: ProjectClient, id: str,
 
 
 class TestASession:
-    def test_a_session_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_session_is_answered_as_recorded(self, project: ProjectClient) -> None:
         asked = {"version_indicator": {"type": "version_ref", "agent_version": "1"}}
         made = project.ask(f"POST {SESSIONS}", asked)
         id, created = made.body["agent_session_id"], made.body["created_at"]
@@ -159,7 +159,7 @@ class TestAUser:
             ):
                 assert project.ask(call.replace(" ", f" {ENDPOINT}"), asked, user).status == status
 
-    def test_was_not_told_apart_before(self, project: ProjectClient) -> None:
+    def test_users_were_not_separated_before(self, project: ProjectClient) -> None:
         project.world.set_date("2026-05-19")
         first = project.ask(f"POST {ENDPOINT}/responses", {"input": "hi"}, ALICE).body["id"]
         assert project.respond(ENDPOINT, previous_response_id=first).status == 200
@@ -199,7 +199,7 @@ class TestAFile:
         assert read.headers["content-disposition"].startswith("attachment; filename=a____.txt; filename*=UTF-8''a%22")
 
 
-def test_a_log_is_told_as_events(project: ProjectClient) -> None:
+def test_a_log_is_sent_as_events(project: ProjectClient) -> None:
     id = project.respond(ENDPOINT).body["agent_session_id"]
     log = project.ask(f"GET /agents/hosted/versions/1/sessions/{id}:logstream")
     assert log.headers["content-type"] == "text/event-stream; charset=utf-8"

@@ -12,7 +12,7 @@ from tests.support.project_client import HELPER, PREVIEWS, PROJECT, ProjectClien
 
 
 class TestAVersion:
-    def test_a_version_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_version_is_answered_as_recorded(self, project: ProjectClient) -> None:
         made = project.define("helper", instructions="Help.")
         guid, instance = made["agent_guid"], made["instance_identity"]["principal_id"]
         assert made.pop("created_at") > 0

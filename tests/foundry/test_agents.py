@@ -166,7 +166,7 @@ class TestAKind:
         assert project.ask("POST /agents/helper/versions", body, headers=PREVIEWS).status == 200
         assert project.ask("POST /agents/helper/versions", body, headers={"foundry-features": flag}).status == 200
 
-    def test_unknown_to_the_sdk_is_taken(self, project: ProjectClient) -> None:
+    def test_a_member_unknown_to_the_sdk_is_accepted(self, project: ProjectClient) -> None:
         assert project.ask("POST /agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
 
     @pytest.mark.parametrize("path", ["", "/versions", "/versions/1"])

@@ -179,7 +179,7 @@ def test_headers_of_the_gateway_are_few() -> None:
     assert refused.headers.keys() == {"content-type", "apim-request-id"}
 
 
-def test_headers_of_an_error_of_the_project_are_told_in_its_body_too() -> None:
+def test_headers_of_a_projects_error_are_in_its_body_too() -> None:
     answer = Project("2026-04-06").respond("helper", tools=functions("f"))
     assert (answer.status, answer.rule) == (400, "agent_setting_given")
     assert answer.body["error"]["additionalInfo"] == {"request_id": answer.headers["x-request-id"]}

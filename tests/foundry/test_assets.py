@@ -39,7 +39,7 @@ class TestAnIndex:
 
 
 class TestADataset:
-    def test_a_dataset_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_dataset_is_answered_as_recorded(self, project: ProjectClient) -> None:
         made = project.ask("PATCH /datasets/d/versions/1", {"dataUri": "https://a/b/c.txt", "type": "uri_file"}).body
         times = made.pop("systemData")
         assert times["createdAt"] == times["lastModifiedAt"]
@@ -54,7 +54,7 @@ class TestADataset:
         ]
         assert project.get("/datasets/d/versions/1")["isSingleFile"] is True
 
-    def test_a_dataset_that_is_not_there_is_told_in_the_form_of_its_service(self, project: ProjectClient) -> None:
+    def test_a_missing_dataset_is_refused_in_the_form_of_its_service(self, project: ProjectClient) -> None:
         answer = project.ask("GET /datasets/d/versions/2")
         said, error = answer.body, answer.body["error"]
         assert (answer.status, said["statusCode"]) == (404, 404)

@@ -255,12 +255,12 @@ def test_a_world_says_where_it_is_for_each_kind_of_client() -> None:
 
 
 @pytest.mark.parametrize("said", [["2024-10-21", "2025-04-01-preview"], "2024-10-21"])
-def test_the_first_version_that_is_said_counts(said: Any) -> None:
+def test_the_first_api_version_counts(said: Any) -> None:
     answer = Client(CLASSIC, query={"api-version": said}).create()
     assert answer.rule == "version_too_old"
 
 
-def test_an_error_of_openai_is_told_as_it_is(azure: Client) -> None:
+def test_an_error_of_openai_keeps_its_form(azure: Client) -> None:
     answer = azure.create(temperature=3)
     assert set(answer.body["error"]) == {"message", "type", "param", "code"}
     assert answer.headers["x-ms-region"]

@@ -41,7 +41,7 @@ def storage(project: ProjectClient) -> Storage:
 
 
 class TestAPendingUpload:
-    def test_a_pending_upload_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_pending_upload_is_answered_as_recorded(self, project: ProjectClient) -> None:
         body = {"pendingUploadType": "BlobReference", "connectionName": "storage"}
         made = project.ask("POST /datasets/d/versions/1/startPendingUpload", body).body
         told = {"pendingUploadId": None, "pendingUploadType": "BlobReference", "version": "1"}
@@ -119,7 +119,7 @@ class TestABlob:
         assert [storage.ask("DELETE", "a.txt").status for _ in range(2)] == [202, 404]
 
     @pytest.mark.parametrize(("method", "below"), [("GET", "a.txt"), ("DELETE", "x/y")])
-    def test_a_blob_that_is_not_there_is_told(self, storage: Storage, method: str, below: str) -> None:
+    def test_a_missing_blob_is_refused(self, storage: Storage, method: str, below: str) -> None:
         answer = storage.ask(method, below)
         assert (answer.status, answer.headers["x-ms-error-code"]) == (404, "BlobNotFound")
         assert b"<Code>BlobNotFound</Code>" in answer.body

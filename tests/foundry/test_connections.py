@@ -56,7 +56,7 @@ class TestAConnection:
             project.mock.connection(name, type=kind)
         assert project.names("/connections", **query) == names
 
-    def test_a_connection_that_is_not_there_is_told(self, project: ProjectClient) -> None:
+    def test_a_missing_connection_is_refused(self, project: ProjectClient) -> None:
         for call in ("GET /connections/x", "POST /connections/x/getConnectionWithCredentials"):
             answer = project.ask(call)
             error = {"code": "NotFound", "message": "Connection x can't be found in this workspace"}
@@ -95,7 +95,7 @@ class TestADeployment:
             assert project.names("/deployments", **query) == names
         assert project.get("/deployments/b")["connectionName"] == "c"
 
-    def test_a_deployment_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_missing_deployment_is_answered_as_recorded(self, project: ProjectClient) -> None:
         answer = project.ask("GET /deployments/x")
         assert (answer.status, answer.body) == (404, {"error": {"code": "NotFound", "message": "Deployment not found"}})
 

@@ -35,7 +35,7 @@ def result_of(project: ProjectClient, body: Json) -> Any:
     return states[2]["result"]
 
 
-def test_a_job_is_told_as_it_was_asked_for_and_where_it_is_polled(project: ProjectClient) -> None:
+def test_a_job_is_shown_as_requested_with_the_address_to_poll(project: ProjectClient) -> None:
     answer = project.ask(f"POST {JOBS}", EVALUATION)
     assert answer.body["status"] == "queued"
     assert {name: answer.body[name] for name in EVALUATION} == EVALUATION

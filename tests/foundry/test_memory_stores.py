@@ -32,7 +32,7 @@ def contents(found: Json) -> list[str]:
 
 
 class TestAStore:
-    def test_a_store_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_store_is_answered_as_recorded(self, project: ProjectClient) -> None:
         shown = project.get(STORE)
         assert shown.pop("id").startswith("memstore_")
         assert shown.pop("created_at") == shown.pop("updated_at")
@@ -64,7 +64,7 @@ class TestAStore:
         end = project.get("/memory_stores", after=rest["last_id"])
         assert end == {"data": [], "first_id": "", "last_id": "", "has_more": False, "object": "list"}
 
-    def test_a_store_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_deleted_store_is_answered_as_recorded(self, project: ProjectClient) -> None:
         deleted = {"object": "memory_store.deleted", "name": "m", "deleted": True}
         assert project.ask("DELETE /memory_stores/m").body == deleted
         for call in ("DELETE /memory_stores/m", "GET /memory_stores/m", "POST /memory_stores/m:search_memories"):
@@ -127,7 +127,7 @@ class TestAnUpdate:
         self.begin(project, items="I like tea.")
         assert project.ask(f"POST {STORE}/items:list", SCOPE).body["data"] == []
 
-    def test_an_update_that_is_unknown_is_told(self, project: ProjectClient) -> None:
+    def test_an_unknown_update_is_refused(self, project: ProjectClient) -> None:
         assert project.ask("GET /memory_stores/m/updates/x").rule == "project_object_not_found"
 
 

@@ -120,7 +120,7 @@ def test_tools_beside_an_agent(day: str, message: str, members: list[str]) -> No
     assert holder == {"request_id": answer.headers["x-request-id"]}
 
 
-def test_a_workflow_showed_what_is_said_to_a_model() -> None:
+def test_a_workflow_showed_the_input_of_a_model() -> None:
     project = ProjectClient(as_of="2025-11-03")
     project.ask("POST /agents/flow/versions", {"definition": {"kind": "workflow", "workflow": "kind: workflow"}})
     body = {"agent_reference": {**HELPER, "name": "flow"}, "input": "hi"}

@@ -177,7 +177,7 @@ class TestScripted:
         ({"remote_function_call": {"label": "helper"}}, "remote_function_call"),
     ],
 )
-def test_each_kind_can_be_said_in_a_script_as_json(project, line, made):
+def test_each_kind_can_be_scripted_as_json(project, line, made):
     document = parse_document({"script": [[line, "Done."]]})
     project.mock.script(*document.routes[0].turns)
     tools = [BING, {"type": "capture_structured_outputs"}, {"type": "memory_search_preview"}, {"type": "a2a"}]

@@ -30,7 +30,7 @@ def upload(project: ProjectClient, *files: tuple[str, bytes], fields: bytes = b"
 
 
 class TestAVersion:
-    def test_a_version_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_version_is_answered_as_recorded(self, project: ProjectClient) -> None:
         made = make(project)
         skill, told = made["skill_id"], [("description", "Helps."), ("created_at", made["created_at"])]
         assert list(made.items()) == [
@@ -45,7 +45,7 @@ class TestAVersion:
             *[("default_version", "1"), ("latest_version", "1"), ("object", "skill")],
         ]
 
-    def test_becomes_the_default_when_it_is_said_so(self, project: ProjectClient) -> None:
+    def test_a_version_becomes_the_default_on_request(self, project: ProjectClient) -> None:
         make(project)
         make(project, description="More.")
         assert project.get("/skills/s")["default_version"] == "1"
@@ -109,7 +109,7 @@ class TestASkill:
         again = make(project)
         assert (again["skill_id"], again["version"]) == (id, "1")
 
-    def test_a_skill_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_missing_skill_is_answered_as_recorded(self, project: ProjectClient) -> None:
         answer = project.ask("DELETE /skills/s")
         id = answer.headers["x-request-id"]
         assert (answer.status, answer.body["error"]["message"]) == (404, f"Skill 's' not found. [Request ID: {id}]")

@@ -18,7 +18,7 @@ def make(project: ProjectClient, **members: Any) -> Any:
 
 
 class TestAToolbox:
-    def test_a_toolbox_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_toolbox_is_answered_as_recorded(self, project: ProjectClient) -> None:
         made = make(project, description="Specs.", skills=[{"name": "s", "version": "1", "type": "skill_reference"}])
         id, created_at = made["id"].removesuffix(":1"), made["created_at"]
         assert list(made.items()) == [
@@ -38,7 +38,7 @@ class TestAToolbox:
         id = make(project)["id"].removesuffix(":1")
         assert project.get("/toolboxes/box") == {"id": id, "name": "box", "default_version": "1", "object": "toolbox"}
 
-    def test_points_to_the_version_that_it_is_told(self, project: ProjectClient) -> None:
+    def test_a_toolbox_points_to_the_version_that_was_set(self, project: ProjectClient) -> None:
         first, second = make(project), make(project)
         assert project.get("/toolboxes/box")["default_version"] == "1"
         assert project.ask("PATCH /toolboxes/box", {"default_version": "2"}).body["default_version"] == "2"
@@ -53,7 +53,7 @@ class TestAToolbox:
         project.mock.toolbox("other", tools=[MCP])
         assert project.names("/toolboxes") == ["other", "box"]
 
-    def test_a_toolbox_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_deleted_toolbox_is_answered_as_recorded(self, project: ProjectClient) -> None:
         make(project)
         gone = project.ask("DELETE /toolboxes/box")
         assert (gone.status, gone.body) == (204, b"")

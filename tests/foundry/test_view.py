@@ -211,7 +211,7 @@ class TestAnItem:
             (OLD_DAY, ["type", "id", "status", "role", "content"]),
         ],
     )
-    def test_an_item_of_a_conversation_is_told_in_this_order_too(self, day: str, order: list[str]) -> None:
+    def test_an_item_of_a_conversation_has_this_order_too(self, day: str, order: list[str]) -> None:
         project = Project(day)
         id = project.conversation()
         path = f"/conversations/{id}/items"
@@ -237,7 +237,7 @@ class TestAConversation:
         assert (body["id"][5:21], body["conversation"]) == (id[5:21], {"id": id})
         assert project.respond("planner", conversation=id).body["id"].startswith(f"wfresp_{id[5:21]}00")
 
-    def test_lists_what_an_agent_has_said_with_its_name(self, project: Project) -> None:
+    def test_items_of_an_agent_are_listed_with_its_name(self, project: Project) -> None:
         id = project.conversation()
         body = project.respond("helper", conversation=id).body
         said, asked = project.ask("GET", f"/conversations/{id}/items").body["data"]
@@ -383,7 +383,7 @@ class TestAFile:
 
 
 class TestAVectorStore:
-    def test_a_vector_store_is_told_as_recorded(self, project: Project) -> None:
+    def test_a_vector_store_is_answered_as_recorded(self, project: Project) -> None:
         made = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [upload(project)["id"]]}).body
         assert list(made) == [
             *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata"),

@@ -113,12 +113,12 @@ class TestStreams:
         assert [item["status"] for item in items] == ["in_progress", "completed"] * 2
 
     @pytest.mark.parametrize("name", OWN)
-    def test_every_kind_is_told_and_read(self, name):
+    def test_every_kind_is_streamed_and_read(self, name):
         made = item_from_wire(_example(name) or {"type": name, "call_id": "call_1", "name": "f"})
         answer = response(made)
         assert fold(list(render_events(answer, items=[made])))["output"] == answer["output"]
 
-    def test_a_message_is_told_inside_a_step(self):
+    def test_a_message_is_streamed_inside_a_step(self):
         turn = [workflow_action("Set", "a"), workflow_action("Say", "b", holds=1), message("Hi."), message("Bye.")]
         told = list(render_events(response(*turn), items=turn))
         places = [event["output_index"] for event in told if "output_item" in event["type"]]

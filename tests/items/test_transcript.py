@@ -85,7 +85,7 @@ def test_a_transcript_counts_all_tokens_and_finds_all_types(links, added):
         assert found == [item for item in transcript.items if item.get("type", "") == kind]
 
 
-def test_a_turn_of_a_chain_does_not_walk_what_was_said_before(monkeypatch):
+def test_a_turn_of_a_chain_does_not_walk_the_earlier_items(monkeypatch):
     api, previous = MockApi(fallback=lambda request: [message("Yes.")]), {}
     for number in range(3):
         answer = post(api, {"model": "gpt-4.1", "input": f"question {number}", **previous})

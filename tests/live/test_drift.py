@@ -170,7 +170,7 @@ def test_events_that_come_when_they_like_are_not_compared(tmp_path: Path) -> Non
     assert "1 as recorded" in drifted(recording(tmp_path, made)).stdout
 
 
-def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: Path) -> None:
+def test_a_request_that_continues_other_output_is_not_sent(tmp_path: Path) -> None:
     made = recorded(HI)
     made[0]["response"]["output"] = [
         {
@@ -262,7 +262,7 @@ def test_the_form_of_an_answer_tells_who_is_behind_where_the_mock_gives_none(tmp
     assert result.stdout.endswith("live      'no'\n  the mock answers as recorded: it is outdated\n")
 
 
-def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> None:
+def test_a_new_member_of_an_item_is_not_attributed_to_the_mock(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     item = one["response"]["output"][0]
     result = drifted(recording(tmp_path, [one]), altered(output=[{**item, "flavour": "x"}]))

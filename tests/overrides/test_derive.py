@@ -26,7 +26,7 @@ class TestPairsOfModelAndValue:
         )
 
     @pytest.mark.parametrize(("model", "effort"), [("gpt-5.4", "minimal"), ("o3", "none")])
-    def test_pairs_of_model_and_value_that_were_recorded_are_taken(self, model: str, effort: str) -> None:
+    def test_recorded_pairs_of_model_and_value_are_derived(self, model: str, effort: str) -> None:
         assert verdict(model=model, reasoning={"effort": effort}) == ""
 
     @pytest.mark.parametrize(("model", "effort"), [("o3", "minimal"), ("o4-mini", "none"), ("o4-mini", "minimal")])
@@ -53,7 +53,7 @@ class TestTypesOfItems:
         ],
         ids=["two are two", "three are all", "of that kind of value", "not the one that was refused", "but the others"],
     )
-    def test_types_of_items_that_were_taken(
+    def test_recorded_types_of_items_are_derived(
         self, learn: Learn, seen: list[dict[str, Any]], item: dict[str, Any], said: str
     ) -> None:
         learn(*seen)
@@ -85,7 +85,7 @@ exemptions:
     assert verdict(input=[OUTPUT]).startswith("No tool call found for function call output")
 
 
-def test_what_depends_on_no_model_is_taken_of_all(learn: Learn) -> None:
+def test_what_depends_on_no_model_is_derived_for_all(learn: Learn) -> None:
     tools: list[dict[str, Any]] = [{"type": "mcp", "server_label": "a", "require_approval": "never"}]
     assert "models" not in learn(taken(tools=tools))
     assert verdict(model="gpt-5", tools=tools) == ""

@@ -117,13 +117,13 @@ class TestWhatTheApiRefused:
         assert verdict(truncation="auto") == said
         assert verdict(truncation="disabled") == verdict(truncation="auto", model="gpt-4o") == ""
 
-    def test_what_the_api_refused_that_was_taken_elsewhere_holds_for_the_difference_only(self, learn: Learn) -> None:
+    def test_a_refusal_of_what_was_accepted_elsewhere_holds_only_for_the_difference(self, learn: Learn) -> None:
         (accepted,) = recorded({**ASK, "truncation": "auto", "temperature": 1})
         learn(refused("No.", "truncation", "no", truncation="auto"), {**accepted, "id": "b#1"})
         assert (verdict(truncation="auto"), verdict(truncation="auto", temperature=0.5)) == ("No.", "")
 
     @pytest.mark.parametrize(("stream", "refused_as"), [({}, {}), ({"stream": False}, {"stream": True})])
-    def test_a_refusal_that_only_the_answer_tells_from_what_was_taken_is_not_learned(
+    def test_a_refusal_of_an_accepted_request_is_not_learned(
         self, learn: Learn, stream: Json, refused_as: Json
     ) -> None:
         (accepted,) = recorded({**ASK, "truncation": "auto", **stream})
@@ -131,7 +131,7 @@ class TestWhatTheApiRefused:
         assert "not learned: a.yaml#1: the API behaved differently in " in printed
         assert not Path("contract.yaml").exists()
 
-    def test_in_other_words_elsewhere_is_not_taken(self, learn: Learn) -> None:
+    def test_a_message_in_other_words_is_not_derived(self, learn: Learn) -> None:
         """A refusal that the mock makes in other words would be missed by an exemption: that is worse."""
         learn(taken(truncation="middle"), refused("Nope.", "truncation", "nope", truncation="middle", top_p=0.5))
         assert (verdict(truncation="middle"), verdict(truncation="middle", top_p=0.5)) == ("", "Nope.")
@@ -192,7 +192,7 @@ def test_rules_of_ones_own_are_listed_as_yours(learn: Learn) -> None:
 
 class TestNothingToLearn:
     @pytest.mark.parametrize("content", ["", "garbage", '{"a": 1}\n', "- 1\n- 2\n", "\x00\x01"])
-    def test_garbage_is_said_to_be_none(self, tmp_path: Path, content: str) -> None:
+    def test_a_file_without_recordings_is_reported(self, tmp_path: Path, content: str) -> None:
         (tmp_path / "a.jsonl").write_text(content)
         result = run_cli("learn", tmp_path)
         assert result.exit_code == 2
@@ -271,7 +271,7 @@ class TestTheFileOfTheUser:
         assert "contract.yaml:2: a contract has no `exemption`. Did you mean 'exemptions'?" in result.stderr
 
     @pytest.mark.parametrize("command", ["verify", "rules", "serve"])
-    def test_a_mistake_is_said_wherever_it_is_loaded(self, tmp_path: Path, command: str) -> None:
+    def test_a_mistake_is_reported_wherever_the_file_is_loaded(self, tmp_path: Path, command: str) -> None:
         (tmp_path / "own.yaml").write_text("format: 7\n")
         paths = [write_jsonl(tmp_path, recorded(HI))] if command == "verify" else []
         result = run_cli(command, "--contract", tmp_path / "own.yaml", *paths)

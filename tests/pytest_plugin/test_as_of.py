@@ -13,7 +13,7 @@ def test_it(mock, openai_client):
 """
 
 
-def test_what_the_api_took_that_day_is_taken(run: Run) -> None:
+def test_what_the_api_accepted_that_day_is_accepted(run: Run) -> None:
     run(TEST.format(mark="as_of='2026-04-30'", created_at=1_777_550_401)).assert_outcomes(passed=1)
 
 

@@ -77,7 +77,7 @@ def test_second(mock, openai_client):
     )
 
 
-def test_it_is_said_too_when_the_code_swallows_the_401(run: Run) -> None:
+def test_the_origin_is_reported_when_the_code_swallows_the_401(run: Run) -> None:
     result = run("""
 def test_it(mock):
     mock.script(message("hi"))

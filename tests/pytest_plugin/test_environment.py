@@ -83,7 +83,7 @@ def test_it(mock, client):
             *SESSION,
         ).assert_outcomes(passed=1)
 
-    def test_a_client_made_at_import_that_asks_while_no_test_uses_the_mock_is_told_so(self, run: Run) -> None:
+    def test_a_client_made_at_import_that_asks_outside_the_mocks_tests_is_reported(self, run: Run) -> None:
         run(
             """
 import app
@@ -100,7 +100,7 @@ def test_it():
             "-s",
         ).shows("*POST /responses: no test uses `mock` now, *Request the fixture `mock`*", passed=2)
 
-    def test_a_client_made_at_import_that_asks_at_import_is_told_so(self, run: Run) -> None:
+    def test_a_client_made_at_import_that_asks_at_import_is_reported(self, run: Run) -> None:
         run("import app\napp.answer()\ndef test_it(mock): ...", *SESSION).shows(
             "E *APIStatusError: Error code: 418 - *no test uses `mock` now*", errors=1
         )

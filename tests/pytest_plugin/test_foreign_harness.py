@@ -63,7 +63,7 @@ def test_it_is_so_when_the_folder_is_on_the_path_first(tmp_path: Path) -> None:
     assert run_pytest(tmp_path, LAYOUTS["package"], module=True).returncode == 0
 
 
-def test_a_test_that_asks_for_the_mock_is_told(tmp_path: Path) -> None:
+def test_a_test_that_asks_for_the_mock_is_reported(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, {"harness.py": OWN, "test_it.py": "def test_it(mock): ..."})
     assert done.returncode == 1
     assert done.stdout.count(HEADER) >= 2

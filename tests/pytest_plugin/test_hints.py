@@ -63,7 +63,7 @@ class TestAFixtureOfAnotherPlugin:
         pytester.syspathinsert()
 
     @pytest.mark.parametrize("name", ["client", "async_client"])
-    def test_a_fixture_of_another_plugin_that_is_taken_for_the_sdks_is_named(self, run: Run, name: str) -> None:
+    def test_a_fixture_of_another_plugin_that_replaces_the_sdks_is_named(self, run: Run, name: str) -> None:
         own = name.replace("client", "openai_client")
         run(f"def test_it({name}, mock): {name}.responses.create(model='gpt-4.1', input='x')").shows(
             "E *AttributeError: 'Client' object has no attribute 'responses'",
@@ -132,7 +132,7 @@ class TestATestWithoutRequests:
             "raise pytest_socket.SocketBlockedError()",
         ],
     )
-    def test_a_test_without_requests_is_not_told_so_where_that_is_not_the_cause(
+    def test_a_test_without_requests_gets_no_hint_where_that_is_not_the_cause(
         self, run: Run, pytester: pytest.Pytester, body: str
     ) -> None:
         pytester.makepyfile(pytest_socket="class SocketBlockedError(RuntimeError): ...")
@@ -143,7 +143,7 @@ class TestATestWithoutRequests:
     @pytest.mark.parametrize(
         "body", ["assert 0", "openai.OpenAI(base_url='http://127.0.0.1:9', max_retries=0).models.list()"]
     )
-    def test_a_test_without_requests_is_told_so_where_it_may_be(self, run: Run, body: str) -> None:
+    def test_a_test_without_requests_gets_a_hint_where_that_may_be_the_cause(self, run: Run, body: str) -> None:
         run(f"def test_it(mock):\n    mock.script(message('hi'))\n    {body}").shows("No request came*")
 
     def test_for_want_of_a_plugin_for_coroutines(self, run: Run) -> None:
@@ -154,7 +154,7 @@ class TestATestWithoutRequests:
         ("plugin", "option"),
         [("pytest_socket", "--allow-hosts=127.0.0.1,::1"), ("pytest_recording", "--allowed-hosts=127.0.0.1")],
     )
-    def test_whose_socket_is_blocked_is_told_how_to_let_loopback_through(
+    def test_a_blocked_socket_is_reported_with_the_way_to_allow_loopback(
         self, run: Run, pytester: pytest.Pytester, plugin: str, option: str
     ) -> None:
         pytester.makepyfile(
@@ -183,7 +183,7 @@ def test_it(mock, openai_mock, openai_client):
     assert mock == {}
 """).assert_outcomes(passed=1)
 
-    def test_a_fixture_mock_of_the_project_that_is_taken_for_the_mocks_is_named(self, run: Run) -> None:
+    def test_a_fixture_mock_of_the_project_that_replaces_the_harnesss_is_named(self, run: Run) -> None:
         run("""
 @pytest.fixture
 def mock(): return object()

@@ -245,7 +245,7 @@ def test_second(mock):
 """).shows(LATE, "  fix     *", passed=2).exits(FAILED)
 
 
-def test_what_a_test_has_caught_or_failed_for_is_not_told_again(run: Run) -> None:
+def test_what_a_test_has_caught_or_failed_for_is_not_reported_again(run: Run) -> None:
     run(f"""{KEEPS_A_CLIENT}
 def test_caught(mock):
     with pytest.raises(openai.AuthenticationError):

@@ -39,7 +39,7 @@ def test_a_loss_fails_a_test_whose_own_assertions_held(run):
     ).hides("*INTERNALERROR*")
 
 
-def test_the_cause_is_said_once(run):
+def test_the_cause_is_printed_once(run):
     lines = run(LOSSY + TEST).outlines
     assert sum("Loss citation-dropped in request 2" in line for line in lines if not line.startswith("FAILED")) == 1
 

@@ -60,7 +60,7 @@ def test_two_files_that_overrule_are_an_error(project: Path, run: Run) -> None:
         ("format: 1\nexemptions: {}\n", "*own.yaml:2: `exemptions` is a list, got a mapping.*"),
     ],
 )
-def test_a_mistake_is_said_with_its_line(project: Path, run: Run, text: str, problem: str) -> None:
+def test_a_mistake_is_reported_with_its_line(project: Path, run: Run, text: str, problem: str) -> None:
     (project / "own.yaml").write_text(text)
     run(TEST.format(mark=""), "--contract", "own.yaml").shows(problem, errors=1)
 

@@ -163,7 +163,7 @@ def test_other(without, mock): ...
 
 
 @pytest.mark.parametrize("fixture", ["openai_client", "async_openai_client"])
-def test_a_client_without_the_responses_api_is_told_so(run, pytester, monkeypatch, fixture):
+def test_a_client_without_the_responses_api_is_reported(run, pytester, monkeypatch, fixture):
     (pytester.mkdir("old") / "openai.py").write_text('__version__ = "1.50.0"\n')
     monkeypatch.syspath_prepend(pytester.path / "old")
     for name in [name for name in sys.modules if name.partition(".")[0] == "openai"]:
@@ -208,7 +208,7 @@ def test_a(mock):
     swallow(openai.OpenAI(base_url="http://127.0.0.1:9/v1", max_retries=0))
 """).shows("No request came with this test's key sk-harness-*", failed=1)
 
-    def test_a_test_that_speaks_plainly_to_a_provider_is_told_behind_a_proxy_too(
+    def test_a_test_that_calls_a_provider_is_reported_behind_a_proxy_too(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")

@@ -147,7 +147,7 @@ def test_a_text_is_what_is_expected(run):
         ],
     ),
 )
-def test_what_can_expect_no_particular_refusal_is_told_at_once(run, text, words):
+def test_an_expectation_that_names_no_refusal_is_reported_at_once(run, text, words):
     run(AGENT + f"def test_it(mock):\n    with mock.refuses({text!r}):\n        agent()").shows(
         f"E*ConfigError: {words}", failed=1
     )
@@ -270,7 +270,7 @@ def test_it(mock):
 """
 
 
-def test_what_the_account_was_told_to_refuse_was_asked_for_and_what_any_would_refuse_was_not(run):
+def test_refusals_that_the_account_causes_are_expected_and_others_are_not(run):
     run(ACCOUNT % ("gpt-4o", 1)).assert_outcomes(passed=1)
     run(ACCOUNT % ("gpt-4.1", 3)).shows("Request 1 was refused (400)*temperature*", failed=1)
 
@@ -410,7 +410,7 @@ def test_it(mock):
     )
 
 
-def test_an_address_that_lacks_its_v1_is_told_so(run):
+def test_an_address_without_v1_is_reported(run):
     run(f"{PROBING}\ndef test_it(mock): ask(mock, 'POST', '/responses')").shows("*base URL must end in `/v1`*")
 
 

@@ -48,7 +48,7 @@ def test_the_trace_of_a_test_that_passes_now_is_removed(run, pytester):
     ("variable", "options", "written"),
     [("", [], False), ("true", [], True), ("1", ["--harness-trace=off"], False), ("false", [], False)],
 )
-def test_in_ci_failing_tests_leave_traces_unless_told_otherwise(run, pytester, monkeypatch, variable, options, written):
+def test_in_ci_failing_tests_leave_traces_unless_switched_off(run, pytester, monkeypatch, variable, options, written):
     monkeypatch.setenv("CI", variable)
     run(SUITE, *options)
     assert (pytester.path / "harness-traces").is_dir() == written
@@ -60,7 +60,7 @@ def test_workers_of_xdist_write_theirs(run, pytester):
     assert len(traces(pytester)) == 1
 
 
-def test_a_trace_that_cannot_be_written_is_told(run, pytester):
+def test_a_trace_that_cannot_be_written_is_reported(run, pytester):
     (pytester.path / "harness-traces").write_text("a file")
     good = run(SUITE, "--harness-trace=all", "-k", "good")
     good.shows("--harness-trace: *harness-traces: cannot be written: *").assert_outcomes(passed=1, deselected=1)

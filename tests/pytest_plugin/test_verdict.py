@@ -256,7 +256,7 @@ def test_linear(mock, client):
 
 
 @pytest.mark.slow
-def test_a_client_that_did_not_wait_and_asked_again_is_told_of(run):
+def test_a_client_that_timed_out_and_asked_again_is_reported(run):
     result = run("""
 from harness.faults import delay
 
@@ -282,7 +282,7 @@ def test_asked_twice(mock, client):
     assert "  why     request 1 was identical and took a turn: an unread stream" in shown
 
 
-def test_a_call_that_was_never_awaited_is_told_of(run):
+def test_a_call_that_was_never_awaited_is_reported(run):
     run("""
 @pytest.mark.filterwarnings("default")
 def test_forgotten(mock):

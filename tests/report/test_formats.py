@@ -168,7 +168,7 @@ def test_sarif_has_why_a_test_failed_at_its_line() -> None:
     assert len({result["partialFingerprints"]["cause/v1"] for result in results}) == 2
 
 
-def test_what_has_a_line_of_its_own_is_told_there() -> None:
+def test_a_finding_with_its_own_line_is_annotated_there() -> None:
     found = (replace(REFUSED, kind="disagreement", line=41), ReportFinding("unreadable", False, "It breaks off."))
     report = make_report(replace(FAILED, found=found))
     (run,) = json.loads(render_report(report, ".sarif"))["runs"]

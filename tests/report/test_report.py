@@ -56,7 +56,7 @@ def test_an_exchange_has_all_that_went_to_and_fro() -> None:
     assert trial == ReportCase.from_json(trial.to_json())
 
 
-def test_a_long_stream_is_drawn_and_told_by_its_beginning() -> None:
+def test_a_long_stream_is_drawn_and_kept_by_its_beginning() -> None:
     mock = make_mock([message([f"word{number} " for number in range(MAX_LIST_LENGTH + 9)])])
     ask(mock, "hi", stream=True)
     trial = fill_case(mock.worlds[KEY])
@@ -158,7 +158,7 @@ class TestAModelThatNoTableKnows:
             "ft:gpt-4.1-mini:acme::9aBc": 1,
         }
 
-    def test_a_model_that_no_table_knows_is_known_when_the_test_has_told_of_it(self, client: Client) -> None:
+    def test_an_unknown_model_is_known_when_the_test_has_added_it(self, client: Client) -> None:
         client.mock.add_model(Model("gpt-5.9", "gpt-5.9"))
         client.ask(model="gpt-5.9")
         client.mock.organization(models={"acme"})
@@ -218,7 +218,7 @@ class TestASlip:
             assert fix.startswith("Did you mean 'gpt-4.1'? Use a model of this key")
         assert "Did you mean 'gpt-4.1'?" in render_section(client.world, [cause], verbose=False)
 
-    def test_a_slip_is_taken_when_the_test_has_told_of_it(self, client: Client) -> None:
+    def test_a_misspelt_model_is_known_when_the_test_has_added_it(self, client: Client) -> None:
         client.mock.add_model(Model("gtp-4.1", "gtp-4.1"))
         assert client.ask(model="gtp-4.1").status == 200
         assert client.send("GET /models/gtp-4.1").status == 200
@@ -259,5 +259,5 @@ def test_values_are_cut_where_a_report_would_grow_without_end() -> None:
         ({1: (2,)}, {"1": [2]}),
     ],
 )
-def test_what_json_cannot_say_is_said_otherwise(value: Any, written: Any) -> None:
+def test_values_that_json_lacks_are_written_as_text(value: Any, written: Any) -> None:
     assert sanitize_value(value) == written

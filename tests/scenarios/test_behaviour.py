@@ -148,7 +148,7 @@ class TestAStreamWithoutAnEnd:
         assert events[-1].type != "response.completed"
         return str(events[0].response.id)
 
-    def test_a_stream_without_an_end_is_taken_for_whole(self, mock: Mock) -> None:
+    def test_a_stream_without_an_end_passes_as_complete(self, mock: Mock) -> None:
         mock.script(end_stream("One.", after=5), "two")
         client = OpenAI()
         client.responses.create(model="gpt-4.1", input="ho", previous_response_id=self.read(client))

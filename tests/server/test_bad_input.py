@@ -203,7 +203,7 @@ class TestABody:
             ({"stream": 10**40}, "Invalid type for 'stream': expected a boolean, but got a decimal number instead."),
         ],
     )
-    def test_with_a_number_out_of_range_is_told_the_range(
+    def test_a_number_out_of_range_is_refused_with_the_range(
         self, server: Server, members: dict[str, Any], message: str
     ) -> None:
         reply = post(server, json.dumps({"model": "gpt-4.1", "input": "hi", **members}).encode())
@@ -219,7 +219,7 @@ class TestABody:
         assert reply.error["message"].startswith(f"Unsupported content type: '{said}'. ")
 
     @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON;x"])
-    def test_a_body_of_json_is_taken_however_it_is_declared(self, server: Server, kind: str) -> None:
+    def test_a_json_body_is_read_whatever_its_content_type(self, server: Server, kind: str) -> None:
         assert post(server, GOOD, {**AUTH, "content-type": kind}).status == 200
 
 
@@ -251,7 +251,7 @@ class TestAKey:
         assert reply.error["message"] == WRONG_KEY.format(printed)
 
     @pytest.mark.parametrize("value", ["bearer sk-1", "BEARER  sk-1 "])
-    def test_a_key_is_taken_however_the_scheme_is_written(self, server: Server, value: str) -> None:
+    def test_a_key_is_read_however_the_scheme_is_written(self, server: Server, value: str) -> None:
         assert post(server, GOOD, {"authorization": value}).status == 200
 
     def test_a_key_that_was_not_named_is_unknown_to_a_server_with_keys(self) -> None:
@@ -419,7 +419,9 @@ class TestAConnection:
             b"hello\r\n\r\n",
         ],
     )
-    def test_a_connection_that_speaks_no_http_is_told_so_and_harms_nobody(self, server: Server, garbage: bytes) -> None:
+    def test_a_connection_that_speaks_no_http_is_refused_and_harms_no_other(
+        self, server: Server, garbage: bytes
+    ) -> None:
         assert spoken(server, garbage).startswith(b"HTTP/1.1 400 ")
         assert post(server, GOOD).status == 200
 

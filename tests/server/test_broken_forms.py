@@ -23,7 +23,7 @@ def upload(raw: bytes, kind: str = KIND, path: str = "/v1/files") -> Answer:
     "kind", [KIND, 'multipart/form-data; boundary="x"', "Multipart/Form-Data; charset=utf-8; boundary=x"]
 )
 @pytest.mark.parametrize("raw", [FORM, PURPOSE + FILE + END, FILE + PURPOSE + END + b"\r\nepilogue", b"\r\n" + FORM])
-def test_a_form_is_taken(kind: str, raw: bytes) -> None:
+def test_a_form_is_accepted(kind: str, raw: bytes) -> None:
     assert upload(raw, kind).status == 200
 
 

@@ -294,7 +294,7 @@ class TestAServer:
             assert one.api.worlds is not other.api.worlds
 
     @pytest.mark.parametrize(("keep_alive", "connection"), [(True, None), (False, "close")])
-    def test_keeps_connections_open_unless_told_otherwise(self, keep_alive: bool, connection: str | None) -> None:
+    def test_connections_stay_open_unless_keep_alive_is_off(self, keep_alive: bool, connection: str | None) -> None:
         api = MockApi(fallback=lambda _: [message("hi")])
         with serve_in_thread(api, keep_alive=keep_alive) as running:
             for body in (GOOD, STREAM):
@@ -330,6 +330,6 @@ class TestAServer:
         assert why in str(told.value)
         assert "Choose another --port" in str(told.value)
 
-    def test_on_a_port_that_is_taken_says_so(self, server: Server) -> None:
+    def test_a_port_in_use_is_reported(self, server: Server) -> None:
         with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{server.port}: Address already in use"):
             bind("127.0.0.1", server.port)

@@ -309,7 +309,7 @@ def test_the_journal_tells_requests_apart(api: MockApi, mock: Mock) -> None:
     assert len({id(request) for request in requests}) == len({id(request.raw) for request in requests}) == TIMES
 
 
-def test_a_request_without_a_turn_is_told_of_the_one_it_was(api: MockApi, mock: Mock) -> None:
+def test_a_request_without_a_turn_is_reported_as_the_one_it_was(api: MockApi, mock: Mock) -> None:
     mock.script(*[message("ok")] * 3)
     answers = send_again(api, {"model": "gpt-4.1", "input": "hi"})
     assert [answer.status for answer in answers] == [200, 200, 200, 418]
@@ -317,7 +317,7 @@ def test_a_request_without_a_turn_is_told_of_the_one_it_was(api: MockApi, mock: 
     assert mock.world.problems[0][0] is mock.exchanges[-1].request
 
 
-def test_turns_that_differ_are_each_said_as_they_are(api: MockApi, mock: Mock) -> None:
+def test_turns_that_differ_are_each_answered_as_they_are(api: MockApi, mock: Mock) -> None:
     tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
     said = [message("one"), message("two"), function_call("f", {}), message("one"), message("three")]
     mock.script(*said)

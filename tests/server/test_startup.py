@@ -72,7 +72,7 @@ def test_a_server_listens_before_it_has_imported_or_compiled_what_it_needs_later
 
 
 @pytest.mark.slow
-def test_a_request_that_is_taken_compiles_its_own_schema_alone() -> None:
+def test_an_accepted_request_compiles_only_its_own_schema() -> None:
     told = run_program(AFTER_A_RESPONSE)
     assert told["status"] == 200
     assert not imported(told)

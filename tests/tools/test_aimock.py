@@ -155,7 +155,7 @@ class TestResponses:
         assert script.routes[0].turns == [lines]
         assert script.dropped == []
 
-    def test_what_a_turn_does_not_say_is_told(self, convert: Convert) -> None:
+    def test_what_a_turn_leaves_open_is_reported(self, convert: Convert) -> None:
         response = {"content": "Hi.", "id": "resp_mine", "reasoningSignature": "x", "colour": "blue"}
         more: Json = {"chaos": {"dropRate": 0.5}, "disconnectAfterMs": 5, "replaySpeed": 2, "metadata": {}}
         assert [why.removeprefix("f.json: fixtures[0]: ") for why in convert(fixture(response, **more)).dropped] == [

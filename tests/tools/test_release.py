@@ -42,7 +42,7 @@ def test_what_agrees_is_ready(checkout):
         ("CHANGELOG.md", "1.2.3", "1.2.2", "no release 1.2.3"),
     ],
 )
-def test_what_does_not_agree_is_told(checkout, file, old, new, told):
+def test_versions_that_differ_are_reported(checkout, file, old, new, told):
     changed = (checkout / file).read_text().replace(old, new)
     (checkout / file).write_text(changed)
     assert told in " ".join(find_obstacles("v1.2.3", ADDRESS, checkout))

@@ -148,7 +148,7 @@ def test_every_kind_of_tool_choice_is_obeyed(tools: Any, choice: Any, types: lis
 
 @pytest.mark.parametrize("store", [False, True])
 @pytest.mark.parametrize(("tools", "choice", "types"), CASES)
-def test_every_answer_is_taken_back(tools: Any, choice: Any, types: list[str], store: bool) -> None:
+def test_every_answer_may_be_sent_back(tools: Any, choice: Any, types: list[str], store: bool) -> None:
     talk = Conversation(model=model_for(tools), tools=tools, store=store, include=["reasoning.encrypted_content"])
     history: list[Json] = [{"role": "user", "content": "hi"}]
     first = talk.ask(history, tool_choice=choice, reasoning={"effort": "high"}).body

@@ -62,7 +62,7 @@ def is_possible(options: Json, said: str) -> bool:
 
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow], deadline=None, max_examples=60)
 @given(OPTIONS, SENTENCES)
-def test_whatever_is_asked_the_answer_conforms_and_is_taken_back(options: Json, said: str) -> None:
+def test_every_answer_conforms_and_may_be_sent_back(options: Json, said: str) -> None:
     assume(is_possible(options, said))
     if options.get("store") is False:  # what is not stored comes back only with its ciphertext
         options = {**options, "include": ["reasoning.encrypted_content"]}

@@ -146,7 +146,7 @@ class TestAnswersOfAProject:
         assert respelled(tmp_path, {**made(), "StatusCode": 201}) == {"status": ("201", "200")}
 
     @pytest.mark.parametrize("body", [None, "a stream of bytes", [], 5])
-    def test_another_form_of_body_is_told_and_no_crash(self, tmp_path: Path, body: Any) -> None:
+    def test_another_form_of_body_is_reported_and_does_not_crash(self, tmp_path: Path, body: Any) -> None:
         found = respelled(tmp_path, {**made(), "ResponseBody": body})
         assert set(found) <= {"answer"}
 

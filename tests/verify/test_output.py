@@ -175,7 +175,7 @@ class TestGateways:
         result = self.verify(tmp_path, OTHER, local, hosts=("corp.example", "10.0.0.7"))
         assert result.stdout.splitlines()[1].split()[:2] == ["requests", "2"]
 
-    def test_beside_others_they_are_told(self, tmp_path: Path) -> None:
+    def test_unverifiable_exchanges_are_reported_beside_others(self, tmp_path: Path) -> None:
         result = self.verify(tmp_path, JUDGED, OTHER, hosts=())
         assert result.exit_code == 0
         told = "skipped  1 request for responses to llm.corp.example: --host llm.corp.example judges such"

@@ -156,7 +156,9 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     ],
     ids=["a pipe", "a device", "a link to itself", "a link to nothing"],
 )
-def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], None], why: str, tmp_path: Path) -> None:
+def test_what_is_neither_a_file_nor_a_folder_is_reported(
+    make: Callable[[Path], None], why: str, tmp_path: Path
+) -> None:
     make(path := tmp_path / "x.yaml")
     with pytest.raises(UnreadableRecording, match=re.escape(f"x.yaml: {why}")):
         list(files([path]))

@@ -23,7 +23,7 @@ from tests.support.shown import TOOL, Asked, places, read, transcript
 # What the model saw
 
 
-def test_a_history_that_is_sent_again_says_where_it_was_said(asked: Asked) -> None:
+def test_items_of_a_history_name_the_exchange_they_came_from(asked: Asked) -> None:
     asked.mock.script("One.", "Two.")
     asked.ask([user("Count.")], instructions="You count.")
     asked.ask([user("Count."), {"role": "assistant", "content": "One."}, user("On.")], instructions="You count.")
@@ -72,7 +72,7 @@ def test_a_call_without_output_is_marked_where_it_stands(asked: Asked) -> None:
     assert "from exchange 1 has no output" in dict(cause.rows)["where"]
 
 
-def test_what_was_edited_stands_beside_what_was_said(asked: Asked) -> None:
+def test_an_edited_item_stands_beside_the_original(asked: Asked) -> None:
     asked.mock.script([message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt")])], "Yes.")
     asked.ask([user("Milk?")])
     part = {"type": "output_text", "text": "Store it cold.", "annotations": []}

@@ -134,7 +134,7 @@ def numbers(answer: Answer) -> list[int]:
 
 
 class TestAStream:
-    def test_a_stream_is_told_to_its_end_at_once(self, client: Client) -> None:
+    def test_a_background_stream_is_sent_to_its_end_at_once(self, client: Client) -> None:
         told = list(client.ask(stream=True).events or ())
         first, last = told[0]["response"], told[-1]["response"]
         assert [event["type"] for event in told[:3]] == ["response.created", "response.queued", "response.in_progress"]
@@ -150,7 +150,7 @@ class TestAStream:
         assert list(again.events or ()) == list(first.events or ())[after + 1 :]
 
     @pytest.mark.parametrize("query", [{}, {"starting_after": "-1"}, {"starting_after": "-9"}])
-    def test_a_stream_is_told_whole_when_nothing_was_seen(self, client: Client, query: dict[str, str]) -> None:
+    def test_a_stream_is_sent_whole_when_nothing_was_seen(self, client: Client, query: dict[str, str]) -> None:
         first = client.ask(stream=True)
         assert numbers(client.read(first.body["id"], stream="true", **query)) == list(range(len(first.events or ())))
 
@@ -182,7 +182,7 @@ class TestAConversation:
         client.states(id, 2)
         assert client.ask(conversation=conversation).status == 200
 
-    def test_takes_up_what_was_said_when_it_was_said(self, client: Client, conversation: str) -> None:
+    def test_a_conversation_gets_its_items_when_the_response_completes(self, client: Client, conversation: str) -> None:
         id = client.ask("hello", conversation=conversation).body["id"]
         client.states(id, 1)
         assert self.texts(client, conversation) == []

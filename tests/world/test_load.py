@@ -24,7 +24,7 @@ from tests.support.script_files import Write, complaint, take_turn, world_of
     ],
     ids=["a missing file", "another encoding", "another kind"],
 )
-def test_what_is_no_script_file_is_told(tmp_path: Path, name: str, says: str) -> None:
+def test_what_is_no_script_file_is_reported(tmp_path: Path, name: str, says: str) -> None:
     (tmp_path / "a.py").write_bytes(b"\xff\xfe")
     assert complaint(tmp_path / name) == f"{name}: {says}"
 
@@ -55,7 +55,7 @@ class TestPython:
         assert [take_turn(world, input=text) for text in "abc"] == [[message(text)] for text in "abc"]
         assert world.script.unused == []
 
-    def test_a_generator_function_is_told_each_request_and_ends(self, write: Write) -> None:
+    def test_a_generator_function_receives_each_request_and_ends(self, write: Write) -> None:
         text = """
 def script(request):
     request = yield message(request.body['input'])
@@ -93,7 +93,7 @@ def script(request):
                 take_turn(world)
             assert take_turn(world, metadata={"text": "a"}) == [message("a")]
 
-    def test_a_function_that_returns_nothing_is_told_so(self, write: Write) -> None:
+    def test_a_function_that_returns_nothing_is_reported(self, write: Write) -> None:
         world = world_of(self.python(write, "def script(request):\n    return []"))
         with pytest.raises(ScriptError, match=r"script: \[\] is an empty turn.*\n  at script \(script\.py:2\)"):
             take_turn(world)
@@ -119,7 +119,7 @@ def script(request):
             ("routes = [({'input': 5}, ['x'])]", "script.py:2: routes[0]: when(input=5): pass a text,"),
         ],
     )
-    def test_what_cannot_be_added_is_told_with_its_line(self, write: Write, text: str, says: str) -> None:
+    def test_what_cannot_be_added_is_reported_with_its_line(self, write: Write, text: str, says: str) -> None:
         assert says in complaint(self.python(write, text))
 
     def test_setup_does_what_a_test_does(self, write: Write) -> None:
@@ -132,7 +132,7 @@ def script(request):
         assert take_turn(world, instructions="planner") == [message("p")]
         assert take_turn(world) == [message("a")]
 
-    def test_a_setup_that_fails_for_one_world_is_told_to_its_client(self, write: Write) -> None:
+    def test_a_setup_that_fails_for_one_world_is_reported_to_its_client(self, write: Write) -> None:
         fails = "    if mock.world.name == 'bad':\n        raise ValueError('no such customer')"
         text = f"script = message('a')\ndef setup(mock):\n{fails}"
         script = load_script_file(self.python(write, text))

@@ -129,7 +129,7 @@ def test_a_tool_fails_by_a_tool_error(result, error):
         (ToolError({"type": "odd"}), "{}", r"is not valid output of the API: .* \(at error"),
     ],
 )
-def test_what_else_goes_wrong_in_a_tool_is_told_to_its_author(result, arguments, says):
+def test_other_errors_of_a_tool_are_reported_to_its_author(result, arguments, says):
     with pytest.raises(ScriptError, match=says):
         build_server("prod", {"deploy": result}).call("deploy", arguments)
 

@@ -120,7 +120,7 @@ class TestAWholeResponse:
         assert scripted(*output) == [[item] for item in OUTPUT]
 
 
-def test_objects_of_the_sdk_are_taken_from_a_function_too() -> None:
+def test_a_function_may_return_objects_of_the_sdk() -> None:
     assert scripted(lambda request: Response.model_validate(response())) == [OUTPUT]
 
 
@@ -178,7 +178,7 @@ CUT_OFF: Json = {"output": [], "status": "incomplete"}
     ],
     ids=str,
 )
-def test_what_is_no_line_is_told_where_and_why(turn: Any, says: str) -> None:
+def test_an_invalid_line_is_reported_with_its_place_and_the_reason(turn: Any, says: str) -> None:
     with pytest.raises(ScriptError, match=r"^script: ") as told:
         scripted(turn)
     assert says in str(told.value)

@@ -160,7 +160,7 @@ def test_a_history_is_read_however_a_client_sends_it(model: str) -> None:
 
 
 @pytest.mark.parametrize(("model", "least", "most"), [(OLD, 4_992, 5_008), (NEW, TOKENS, TOKENS)])
-def test_older_models_also_read_what_they_said_themselves(model: str, least: int, most: int) -> None:
+def test_older_models_also_cache_their_own_output(model: str, least: int, most: int) -> None:
     talk = Conversation(model=model)
     talk.api.open(KEY).script(LONG, "Yes.", LONG, "Yes.")
     first = talk.ask(LONG).body

@@ -52,7 +52,7 @@ class TestRequestsPerMinute:
         assert (refused.headers["retry-after"], refused.headers["retry-after-ms"]) == ("20", "20000")
         assert limits_in(refused) == {"limit-requests": "3", "remaining-requests": "0", "reset-requests": "1m0s"}
 
-    def test_requests_per_minute_are_told_in_each_answer(self) -> None:
+    def test_requests_per_minute_are_in_the_headers_of_each_answer(self) -> None:
         client = client_with(requests_per_minute=3)
         assert limits_in(client.ask()) == {"limit-requests": "3", "remaining-requests": "2", "reset-requests": "20s"}
         assert limits_in(client.ask(stream=True))["reset-requests"] == "40s"
@@ -127,7 +127,7 @@ class TestTokensPerMinute:
         assert "retry-after" not in refused.headers
         assert limits_in(refused)["remaining-requests"] == "5"
 
-    def test_tokens_per_minute_are_told_beside_the_requests(self) -> None:
+    def test_tokens_per_minute_are_in_the_headers_beside_the_requests(self) -> None:
         client = client_with(tokens_per_minute=60_000, requests_per_minute=60)
         requests = {"limit-requests": "60", "remaining-requests": "59", "reset-requests": "1s"}
         tokens = {"limit-tokens": "60000", "remaining-tokens": "59000", "reset-tokens": "1s"}
@@ -147,7 +147,7 @@ def test_azure_has_its_own_words_and_whole_seconds() -> None:
 class TestAClientThatWaits:
     """Whoever has waited as long as it was told has its request; who comes early has not."""
 
-    def test_a_client_that_waits_has_its_quota_when_it_has_waited_as_it_was_told(self) -> None:
+    def test_a_client_that_waits_as_long_as_asked_has_its_quota(self) -> None:
         quotas = Quotas(requests=3)
         quotas.arrived = 100.0
         refusals = [quotas.spend("m", 1, 0) for _ in range(4)]
@@ -158,7 +158,7 @@ class TestAClientThatWaits:
         assert quotas.spend("m", 1, 0) is None
         assert quotas.spend("m", 1, 0) is not None
 
-    def test_gets_no_more_than_it_was_told_to_wait_for(self) -> None:
+    def test_a_client_gets_no_more_than_it_waited_for(self) -> None:
         quotas = Quotas(requests=60)
         quotas.arrived = 0.0
         for _ in range(61):
@@ -187,7 +187,7 @@ class TestSettings:
         assert [begun.ask().status for _ in range(2)] == [200, 429]
 
 
-def test_a_socket_is_told_by_an_event_and_waits_as_others_do(now: list[float]) -> None:
+def test_a_socket_reads_its_quota_in_an_event(now: list[float]) -> None:
     socket = Socket(requests_per_minute=60)
     for _ in range(60):
         assert socket.create()[-1]["type"] == "response.completed"

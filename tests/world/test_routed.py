@@ -197,7 +197,7 @@ def raises(request: Request) -> Json:
 
 
 class TestWhatNoRequestTook:
-    def test_what_no_request_took_of_a_list_is_told_as_a_turn_is(self) -> None:
+    def test_unused_answers_of_a_list_are_reported_like_turns(self) -> None:
         api = routed([{"a": 1}, Answer(500, "down"), http_error(429, "Later."), raises])
         ask(api)
         world = api.worlds["sk-a"]
@@ -236,7 +236,7 @@ class TestAFunction:
         api = routed(lambda _: pytest.fail("no such text"))
         assert "its function raised Failed: no such text" in ask(api).body["error"]["message"]
 
-    def test_a_function_that_raises_is_told_with_its_line_as_elsewhere(self) -> None:
+    def test_a_function_that_raises_is_reported_with_its_line(self) -> None:
         api = routed(raises)
         answer = ask(api)
         said = answer.body["error"]["message"]
@@ -250,7 +250,7 @@ class TestAFunction:
         [None, 5, pytest.param(object(), id="an object"), {"a": {1}}, "\ud800", Answer(99, {}), rate_limit()],
         ids=str,
     )
-    def test_a_function_that_returns_no_answer_is_told_so(self, made: Any) -> None:
+    def test_a_function_that_returns_no_answer_is_reported(self, made: Any) -> None:
         answer = ask(routed(lambda request: made))
         assert (answer.status, answer.body["error"]["message"][:30]) == (418, "route('POST', '/embeddings'): ")
 
@@ -291,7 +291,7 @@ class TestAFunction:
     ],
     ids=str,
 )
-def test_what_cannot_be_routed_is_told_why(method: Any, path: Any, answer: Any, says: str) -> None:
+def test_what_cannot_be_routed_is_reported_with_the_reason(method: Any, path: Any, answer: Any, says: str) -> None:
     with pytest.raises(HarnessError, match=rf"^route\({re.escape(f'{method!r}, {path!r}')}\): ") as told:
         Mock().route(method, path, answer)
     assert says in str(told.value)
@@ -356,13 +356,13 @@ def test_a_document_routes_as_well(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_mistake_in_a_document_is_told_where(route: Any, at: str, says: str) -> None:
+def test_a_mistake_in_a_document_is_reported_with_its_place(route: Any, at: str, says: str) -> None:
     with pytest.raises(HarnessError) as told:
         parse_sent_script({"route": route})
     assert (told.value.location, says in str(told.value)) == (at, True), str(told.value)  # type: ignore[attr-defined]
 
 
-def test_what_is_not_routed_is_refused_as_before_and_told_how_to() -> None:
+def test_a_path_that_is_not_routed_is_refused_with_the_way_to_route_it() -> None:
     answer = ask(routed({"a": 1}), "/v1/moderations")
     assert (answer.status, answer.rule, answer.body["error"]["code"]) == (404, "unknown_url", "not_mocked")
     assert "Answer it with mock.route(…), in a script file `route:`" in answer.body["error"]["message"]
@@ -430,6 +430,6 @@ def test_a_cassette_answers_a_form_whatever_its_boundary(tmp_path: Path) -> None
     assert ask(api, raw=sent, kind="multipart/form-data; boundary=b2").status == 200
 
 
-def test_what_is_no_cassette_is_told(tmp_path: Path) -> None:
+def test_what_is_no_cassette_is_reported(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match="no such cassette"):
         recorded(tmp_path / "none.yaml")

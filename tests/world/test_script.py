@@ -112,7 +112,7 @@ class TestATurn:
         with pytest.raises(KeyboardInterrupt):
             script.next(ask())
 
-    def test_a_turn_that_raises_is_told_with_its_line_and_the_frames_that_led_there(self) -> None:
+    def test_a_turn_that_raises_is_reported_with_its_line_and_frames(self) -> None:
         def look_up(name: str) -> str:
             return {"a": "b"}[name]
 
@@ -129,7 +129,7 @@ class TestATurn:
         assert inner == f'  at test_script.py:{line - 2}, in look_up: return {{"a": "b"}}[name]'
         assert fix == "Correct that line, or what it expects of the request."
 
-    def test_a_turn_that_gives_a_builder_what_it_does_not_take_is_told_with_its_line(self) -> None:
+    def test_a_turn_that_passes_wrong_arguments_to_a_builder_is_reported_with_its_line(self) -> None:
         script = scripted(lambda request: function_call("", {}))
         with pytest.raises(ScriptError, match=r"^function_call: name is ''.*, at .*test_script\.py:\d+\n  at "):
             script.next(ask())
@@ -150,7 +150,7 @@ class TestATurn:
         with pytest.raises(ScriptError, match=r"^script: model \(test_script\.py:\d+\) is async, so not a turn"):
             Script().add([model])
 
-    def test_whose_condition_raises_is_told_with_its_line(self) -> None:
+    def test_a_condition_that_raises_is_reported_with_its_line(self) -> None:
         script = Script()
         script.when({"input": lambda text: text.no}).script(message("x"))
         told = r"the condition `input` raised AttributeError: .*, at .*test_script\.py:\d+"
@@ -213,7 +213,7 @@ class TestWithoutATurn:
         left = "No turn is left for this request: nothing was scripted."
         assert str(told.value) == f"{left}\nAdd one: mock.script(message('…'))."
 
-    def test_the_problem_says_what_was_taken(self) -> None:
+    def test_the_problem_names_the_turns_that_were_used(self) -> None:
         script = Script()
         script.when({"input": "x"}).script(message("one"))
         script.next(ask("x"))
@@ -257,6 +257,6 @@ class TestWhatIsUnused:
         assert Script().unused == []
 
 
-def test_a_turn_of_calls_is_told_as_it_was_scripted() -> None:
+def test_a_turn_of_calls_is_answered_as_scripted() -> None:
     calls = [function_call("f", {}), function_call("g", {})]
     assert scripted(calls).next(ask()).lines == calls

@@ -33,7 +33,7 @@ def call(project: ProjectClient, name: str, **arguments: Any) -> Any:
     return rpc(project, "tools/call", name=name, arguments=arguments)
 
 
-def test_a_client_is_told_who_answers(project: ProjectClient) -> None:
+def test_initialize_names_the_toolbox_server(project: ProjectClient) -> None:
     told = rpc(project, "initialize", protocolVersion="2025-11-25", capabilities={})
     assert (told["protocolVersion"], told["serverInfo"]) == ("2025-11-25", {"name": "box", "version": "1"})
     noted = project.ask("POST /toolboxes/box/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -98,7 +98,7 @@ def test_a_version_and_the_operation_of_the_sdk_answer_too(project: ProjectClien
         ("resources/read", {"uri": 5}, -32602),
     ],
 )
-def test_what_is_not_there_is_told(project: ProjectClient, method: str, params: Any, code: int) -> None:
+def test_a_missing_tool_is_reported(project: ProjectClient, method: str, params: Any, code: int) -> None:
     assert rpc(project, method, **params)["code"] == code
 
 
@@ -114,7 +114,7 @@ def test_odd_calls_do_no_harm(project: ProjectClient, body: Any) -> None:
     assert project.mock.world.problems == []
 
 
-def test_an_unknown_toolbox_and_bad_json_are_told(project: ProjectClient) -> None:
+def test_an_unknown_toolbox_and_bad_json_are_reported(project: ProjectClient) -> None:
     for path in ("/toolboxes/x/mcp", "/toolboxes/x:invoke_mcp", "/toolboxes/box/versions/9/mcp"):
         assert project.ask(f"POST {path}", {"id": 1, "method": "ping"}).rule == "toolbox_not_found"
     assert project.ask("POST /toolboxes/box/mcp", b"{").rule == "body_syntax"

@@ -58,7 +58,7 @@ class TestAnEvent:
         assert event.pop("id").startswith("evt_")
         assert event == {"object": "event", "created_at": NOW, "type": f"response.{status}", "data": {"id": "resp_1"}}
 
-    def test_an_event_goes_to_each_endpoint_that_is_told_of_such_an_end(self):
+    def test_an_event_goes_to_each_endpoint_that_subscribes_to_it(self):
         webhooks = hooked(events=["response.failed"])
         other = webhooks.add_endpoint("http://localhost:9000")
         webhooks.add_event(ended(), NOW)
@@ -151,7 +151,7 @@ class TestASecret:
         ({"timeout": 0}, "positive"),
     ],
 )
-def test_an_option_that_there_is_not_is_told(options, message):
+def test_an_unknown_option_is_reported(options, message):
     with pytest.raises(ConfigError, match=message.replace("'", ".")):
         hooked(**options)
 

@@ -90,7 +90,7 @@ when:
         assert [take_turn(world)[0] for _ in range(5)] == [message(text) for text in "ababa"]
         assert world.script.unused == []
 
-    def test_what_is_repeated_is_told_when_nobody_asks_for_it(self, yaml: Yaml) -> None:
+    def test_a_repeated_turn_that_is_never_used_is_reported(self, yaml: Yaml) -> None:
         world = yaml("script: [ {message: a}, [{message: b}, incomplete: {}] ]\nrepeat: true")
         ((_, turn),) = world.script.unused
         assert summarize_turn(turn) == 'message "a", message "b" + incomplete, repeated'

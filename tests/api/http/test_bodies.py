@@ -70,7 +70,7 @@ def test_a_name_that_stands_twice_is_found(
     ],
     ids=["the outer one comes first", "the inner one comes first", "in a list"],
 )
-def test_the_first_name_that_stands_twice_is_told_by_its_place(raw: bytes, name: str, place: str) -> None:
+def test_the_first_duplicate_name_is_reported_with_its_place(raw: bytes, name: str, place: str) -> None:
     assert parse_body(raw) == (None, JsonFault("duplicate", name, place))
 
 
@@ -92,7 +92,7 @@ def test_a_body_is_its_json_and_nothing_is_an_empty_object(raw: bytes, value: An
         (b'{"a":' * (MAX_BODY_DEPTH + 1) + b"1" + b"}" * (MAX_BODY_DEPTH + 1), "syntax"),
     ],
 )
-def test_what_is_no_json_is_told_by_its_kind(raw: bytes, kind: str) -> None:
+def test_invalid_json_is_reported_by_its_kind(raw: bytes, kind: str) -> None:
     assert parse_body(raw) == (None, JsonFault(kind))
 
 

@@ -204,7 +204,7 @@ def test_the_host_tells_the_provider(host: str, path: str, who: str) -> None:
         ("https://[/v1", ("", "", "")),
     ],
 )
-def test_addresses_are_taken_apart(url: str, parts: tuple[str, str, str]) -> None:
+def test_addresses_are_parsed(url: str, parts: tuple[str, str, str]) -> None:
     assert split_url(url) == parts
 
 
@@ -277,7 +277,7 @@ def led(url: str, **given: str) -> dict[str, str]:
          "/api/projects/p/openai/v1", "foundry"),
     ],
 )  # fmt: skip
-def test_an_address_is_taken_apart(url, origin, root, dialect):
+def test_an_address_is_parsed(url, origin, root, dialect):
     assert parse_upstream(url)[:3] == (origin, root, dialect)
 
 

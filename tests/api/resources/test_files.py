@@ -86,7 +86,7 @@ class TestScores:
         assert len(results) == 4
         assert {result["file_id"] for result in results} == {"file-0"}
 
-    def test_attributes_are_filtered_and_told(self):
+    def test_attributes_are_filtered_and_shown(self):
         _, files = store("a", attributes={"lang": "fr"})
         wanted = {"type": "eq", "key": "lang", "value": "fr"}
         (found,) = search_files({"query": "a", "filters": wanted}, files)

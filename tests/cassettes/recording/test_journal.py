@@ -82,7 +82,7 @@ def test_damaged_lines_are_left_out_and_counted(path):
     assert "recovered 1 exchange of a recording that was ended, without 4 damaged lines: " in str(recovered)
 
 
-def test_a_file_of_another_program_is_told_and_stays(path):
+def test_a_file_of_another_program_is_reported_and_stays(path):
     journal_path(path).write_text("2026-11-28 started\n")
     with pytest.raises(
         RecordError, match=r"\.weather\.yaml\.journal: not a journal of a recording, as its name says\."

@@ -94,9 +94,7 @@ class TestWhatAClientGets:
 
 
 class TestWhatIsTakenDown:
-    def test_what_is_taken_down_is_the_request_as_it_was_sent_and_the_answer_as_it_came(
-        self, live, front, client, world
-    ):
+    def test_request_and_answer_are_recorded_as_they_were_sent(self, live, front, client, world):
         world.script(ONCE)
         answer = client.post(f"{front.origin}/v1/responses?a=b", json=HI, headers={**KEY, "x-mine": "1"})
         (interaction,) = front.interactions()
@@ -127,14 +125,14 @@ class TestWhatIsTakenDown:
         assert len(interaction.chunks) == interaction.answer.count(b"event: ")
         assert seconds[5] - seconds[4] >= 0.2
 
-    def test_what_is_taken_down_of_a_broken_stream_is_what_came_marked_as_cut(self, front, client, world):
+    def test_a_broken_stream_is_recorded_as_far_as_it_came_and_marked_as_cut(self, front, client, world):
         world.script(cut(ONCE, after=5))
         with contextlib.suppress(httpx2.TransportError):
             client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
         (interaction,) = front.interactions()
         assert (interaction.cut, interaction.answer.count(b"event: ")) == (True, 5)
 
-    def test_what_is_taken_down_of_a_client_that_leaves_is_what_came_by_then(self, front, client, world):
+    def test_an_answer_whose_client_leaves_is_recorded_as_far_as_it_came(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, after=3, until=gate))
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
@@ -143,7 +141,7 @@ class TestWhatIsTakenDown:
         gate.open()
         assert (interaction.cut, b"time" in interaction.answer) == (True, False)
 
-    def test_what_is_taken_down_has_what_is_in_progress_as_cut(self, front, client, world):
+    def test_an_answer_in_progress_is_recorded_as_cut(self, front, client, world):
         gate = Gate()
         world.script(message("whole"), pause(ONCE, after=3, until=gate))
         client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)

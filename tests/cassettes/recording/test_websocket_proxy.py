@@ -37,7 +37,7 @@ def events(wire: ClientConnection) -> list[Any]:
 
 
 class TestAConnection:
-    def test_passes_messages_both_ways_and_is_taken_down(self, live, front, world):
+    def test_messages_pass_both_ways_and_are_recorded(self, live, front, world):
         world.script(message(["Hel", "lo."]), message("Bye."))
         with opened(front) as wire:
             wire.send(CREATE)

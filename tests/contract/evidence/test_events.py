@@ -74,7 +74,7 @@ def told() -> list[Json]:
     return [event for body in sent for event in post(mock, body, key="sk-events").events or ()]
 
 
-def test_every_event_type_is_told_or_listed_and_conforms() -> None:
+def test_every_event_type_is_streamed_or_listed_and_conforms() -> None:
     events, root = told(), schema.load(EVENT)
     known, seen = set(discriminator_values(root, root, "type")), {event["type"] for event in events}
     assert known - seen == set(NOT_TOLD)

@@ -29,7 +29,7 @@ def scripted(script):
 
 
 @pytest.mark.parametrize("rule", slow_except_every(8, RULES.values()), ids=lambda rule: rule.id)
-def test_the_fix_of_every_rule_can_be_said_without_python(rule):
+def test_the_fix_of_every_rule_has_words_without_python(rule):
     assert not PYTHON_WORDS.search(JSON.word_fix(rule.fix))
     assert PYTHON.word_fix(rule.fix) == rule.fix
 
@@ -115,7 +115,7 @@ def test_a_value_that_json_cannot_say_is_shown_all_the_same():
         ([{"message": {"text": "x", "phase": True}}], "phase is true. "),
     ],
 )
-def test_a_mistake_in_a_document_is_said_without_python(turn, problem):
+def test_a_mistake_in_a_document_is_worded_without_python(turn, problem):
     with pytest.raises(InvalidData) as told:
         parse_document({"script": [turn]})
     assert problem in str(told.value)

@@ -77,5 +77,5 @@ def test_a_call_is_approved_in_the_clients_place(seen: Any) -> None:
     assert "It is live." in seen["approved"]
 
 
-def test_a_refusal_is_told_at_once(seen: Any) -> None:
+def test_a_refusal_shows_at_once(seen: Any) -> None:
     assert "No tool output found for function call call_1" in seen["refused"]

@@ -55,7 +55,7 @@ def test_an_answer_that_is_no_json_is_an_error():
         assert control(origin, 60) == "POST /advance: 200 hello"
 
 
-def test_a_process_that_does_not_end_is_killed_and_said():
+def test_a_process_that_does_not_end_is_killed_and_reported():
     child = [
         sys.executable,
         "-c",

@@ -150,7 +150,7 @@ def test_the_tests_of_the_page_pass(project: Project) -> None:
     assert "Tests  4 passed (4)" in output
 
 
-def test_a_hook_is_told_of_background_responses(project: Project) -> None:
+def test_a_hook_receives_events_of_background_responses(project: Project) -> None:
     output = project.vitest("hooked")
     assert "Tests  1 passed (1)" in output, output
 

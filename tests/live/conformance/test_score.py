@@ -54,7 +54,7 @@ def test_a_refusal_is_graded_by_what_it_has_in_common_with_the_api(
     assert grade(reply(status, body)) == expected
 
 
-def test_a_request_that_is_due_to_be_taken_is_taken_refused_or_failed(reply: Reply) -> None:
+def test_a_request_that_the_api_accepts_is_accepted_refused_or_failed(reply: Reply) -> None:
     assert grade(None, "accept") == "blocked"
     assert grade(reply(200, {"output": []}), "accept") == "taken"
     assert grade(reply(400, {"error": ERROR}), "accept") == "refused"

@@ -35,7 +35,7 @@ def test_a_prompt_that_is_the_same_changes_nothing(run):
     )
 
 
-def test_a_changed_prompt_passes_and_is_told(run):
+def test_a_changed_prompt_passes_and_is_reported(run):
     run(marked("assert forecast(client, 'How warm is Paris?') == 'It is 18 degrees in Paris.'")).shows(
         "*changed since the recording*",
         "*::test_it: weather.yaml: 1 request differs from it",
@@ -62,7 +62,7 @@ def test_requests_are_judged_by_the_rules(run):
     ).shows("*No tool output found for function call*", "*changed since the recording*", failed=1)
 
 
-def test_a_turn_that_is_not_taken_fails_as_any_other(run):
+def test_an_unused_turn_fails_as_any_other(run):
     run(marked("client.responses.create(model='gpt-4.1', input='Weather in Paris?', tools=[TOOL])")).shows(
         "*of the script w* never used*", "*1 request did not come", failed=1
     )
@@ -78,7 +78,7 @@ def test_any_client_that_reads_the_environment_is_led_to_the_mock(run):
 
 
 @pytest.mark.slow
-def test_with_xdist_changes_are_told_too(run):
+def test_with_xdist_changes_are_reported_too(run):
     run(marked("forecast(client, 'How warm?')"), "-n1", apart=True).shows(
         "*::test_it: weather.yaml: 1 request differs from it", passed=1
     )

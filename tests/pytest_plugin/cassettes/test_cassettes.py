@@ -169,7 +169,7 @@ def test_one(mock, client, cassette):
         (pytester.path / "cassettes").rename(pytester.path / "tapes")
         run(ONE, "-o", "harness_cassettes=tapes").assert_outcomes(passed=1)
 
-    def test_a_newer_format_is_told(self, run, file):
+    def test_a_newer_format_is_reported(self, run, file):
         file.write_text(file.read_text(encoding="utf-8").replace("format: 1", "format: 9"), encoding="utf-8")
         run(ONE).shows(
             "*one.yaml: its format is 9, and this harness reads up to 1;*", "  fix     Record it: *", errors=1
@@ -247,7 +247,7 @@ def test_a_marker_that_makes_no_sense_says_so(run):
     assert [(line, words) for line, words in zip(said, WRONG.values(), strict=True) if words not in line] == []
 
 
-def test_a_cassette_that_is_not_there_is_told_with_the_way_to_record_it(run):
+def test_a_missing_cassette_is_reported_with_the_way_to_record_it(run):
     result = run("@pytest.mark.cassette('none')\ndef test_one(): ...").shows(errors=1)
     assert re.search(r"none.yaml: no such cassette\.[\s\S]*Record it: pytest --record", result.stdout.str())
 

@@ -84,7 +84,7 @@ def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: Mock
     assert not file.exists()
 
 
-def test_a_cassette_that_somebody_else_records_is_told(run, live: Mock, file):
+def test_a_cassette_that_another_process_records_is_reported(run, live: Mock, file):
     with lock_cassette(file):
         run(ONE, "--record").shows("*one.yaml: another recorder is writing this cassette*", "*`pytest -n 0`*", errors=1)
 

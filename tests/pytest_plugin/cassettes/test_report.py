@@ -182,7 +182,7 @@ def test_a_marker_that_does_not_fit_is_the_error_of_its_test_alone(run):
     )
 
 
-def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch, cassette):
+def test_recorded_exchanges_are_reported_without_their_secrets(run, pytester, monkeypatch, cassette):
     cassette.unlink()
     key = "sk-live-AbCd1234EfGh5678"
     mock = MockApi()
@@ -202,7 +202,7 @@ def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch
     result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
 
 
-def test_only_what_was_played_is_told(run, pytester):
+def test_only_what_was_replayed_is_reported(run, pytester):
     run(SUITE, "--harness-report=a.json", "-k", "test_good or test_expected")
     assert [len(trial.exchanges) for trial in read_cases(pytester.path / "a.json").values()] == [1, 1]
 

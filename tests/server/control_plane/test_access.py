@@ -42,7 +42,7 @@ class TestTheHost:
         assert status == 403
         assert said["error"]["message"].startswith(f"Host {name!r} is not a name of this server.")
 
-    def test_the_host_that_is_refused_is_told_how_to_allow_it(self, local: Served) -> None:
+    def test_a_refused_host_is_reported_with_the_option_that_allows_it(self, local: Served) -> None:
         said = send(local.port, "GET", "/_harness/rules", Host="ci.example:8765")[1]
         assert said["error"]["message"].endswith("or start it with `--allowed-host ci.example`.")
 
@@ -59,7 +59,7 @@ class TestTheHost:
             "Other.internal",
         ],
     )
-    def test_the_host_that_is_an_address_or_allowed_is_taken(self, local: Served, name: str) -> None:
+    def test_a_host_that_is_an_address_or_allowed_is_accepted(self, local: Served, name: str) -> None:
         assert send(local.port, "GET", "/_harness/exchanges", Host=name)[0] == 200
 
     def test_the_host_of_the_api_may_be_any(self, local: Served) -> None:

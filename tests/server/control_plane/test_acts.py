@@ -106,7 +106,7 @@ class TestTurns:
         assert hand.act("turns", turn=one["turn"], was=one["yaml"]) == {"turns": 2}
         assert [said(hand.ask()) for _ in range(2)] == ["Other.", "Three."]
 
-    def test_one_that_was_taken_meanwhile_is_left_alone(self, hand: Hand) -> None:
+    def test_a_turn_that_was_used_meanwhile_is_left_alone(self, hand: Hand) -> None:
         hand.act("turns", yaml="- One.\n- Two.")
         one = hand.waits["turns"][0]
         hand.ask()

@@ -270,7 +270,7 @@ class TestTheServer:
 class TestWhatWasSaid:
     TURN = (said_text("See it."), {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"})
 
-    def test_what_was_said_is_shown_as_json(self, client: KeyClient) -> None:
+    def test_the_replies_are_json(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         status, said = client.send("GET", "/_harness/said")
@@ -278,7 +278,7 @@ class TestWhatWasSaid:
         status, calls = client.send("GET", "/_harness/calls")
         assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
 
-    def test_what_was_said_is_a_path_by_agent(self, client: KeyClient) -> None:
+    def test_the_path_is_listed_by_agent(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"), instructions="You are the planner.")
         assert client.send("GET", "/_harness/agents") == (200, ["planner"])
@@ -305,7 +305,7 @@ class TestWhatWasSaid:
             (2, "input_changed", "instructions")
         ]
 
-    def test_what_was_said_is_compared_with_a_result(self, client: KeyClient) -> None:
+    def test_the_replies_are_compared_with_a_result(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         for result, words in (("See it.", None), ({"text": "See"}, "text truncated: the result has the first 3 of 7")):
@@ -316,7 +316,7 @@ class TestWhatWasSaid:
             "annotations not in the result"
         )
 
-    def test_what_was_said_that_a_client_shows_otherwise_fails(self, client: KeyClient) -> None:
+    def test_a_reply_that_a_client_shows_differently_fails(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
         guide = {"type": "url_citation", "url": "https://e.org", "title": "E", "start_index": 0, "end_index": 3}
         turn = {"type": "message", "content": [{"type": "output_text", "text": "See it.", "annotations": [guide]}]}
@@ -343,14 +343,14 @@ class TestWhatWasSaid:
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
 
     @pytest.mark.parametrize("losses", ["fail", 7, None, ["allow"]])
-    def test_what_was_said_is_not_compared_with_losses_that_are_no_word(self, client: KeyClient, losses: Any) -> None:
+    def test_a_loss_that_is_not_a_word_is_refused_by_the_comparison(self, client: KeyClient, losses: Any) -> None:
         client.ask()
         status, told = client.send("POST", "/_harness/surfaced", {"result": "Sorry.", "losses": losses})
         assert (status, told["error"]["message"][:6]) == (400, "losses")
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
 
     @pytest.mark.parametrize("body", [{}, {"result": 7}, {"result": {"text": 7}}, {"result": "x", "only": 7}])
-    def test_what_was_said_is_not_compared_with_what_is_no_result(self, client: KeyClient, body: Any) -> None:
+    def test_what_is_no_result_is_refused_by_the_comparison(self, client: KeyClient, body: Any) -> None:
         client.ask()
         status, told = client.send("POST", "/_harness/surfaced", body)
         assert (status, told["error"]["message"][:9]) == (400, "surfaced(")
@@ -475,7 +475,7 @@ class TestSettings:
 
 
 class TestTime:
-    def test_moves_background_responses_on_when_told(self, client: KeyClient) -> None:
+    def test_advance_moves_background_responses_on(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"automatic": False})
         made = client.ask(background=True)[1]
         assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "queued"
@@ -634,7 +634,7 @@ class TestHowAClientAsks:
             ({"patience": True}, "patience: "),
         ],
     )
-    def test_how_a_client_asks_is_told_what_makes_no_sense(
+    def test_client_settings_that_make_no_sense_are_refused(
         self, client: KeyClient, sent: dict[str, Any], words: str
     ) -> None:
         status, told = client.send("POST", "/_harness/script", sent)
@@ -711,7 +711,7 @@ class TestRefusals:
 
 
 class TestWhatHappened:
-    def test_what_happened_is_told_as_a_flow(self, client: KeyClient) -> None:
+    def test_the_flow_shows_what_happened(self, client: KeyClient) -> None:
         client.ask("Where?")
         told = client.send("GET", "/_harness/flow")[1]
         assert "Where?" in told["text"]

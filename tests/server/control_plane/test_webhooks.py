@@ -123,7 +123,7 @@ def test_a_script_may_allow_a_mistake(client, hook):
         ({"uri": "http://x"}, "no member of a webhook 'uri'. Did you mean 'url'?"),
     ],
 )
-def test_a_mistake_in_the_script_is_told_with_its_place(client, webhooks, said):
+def test_a_mistake_in_the_script_is_reported_with_its_place(client, webhooks, said):
     status, refused = client.send("POST", "/_harness/script", {"webhooks": webhooks})
     assert status == 400
     assert said in refused["error"]["message"]

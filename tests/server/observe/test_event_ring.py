@@ -39,7 +39,7 @@ def test_an_event_names_the_exchange_of_its_answer_though_another_thread_has_ans
     assert [(event.number, event.row["model"]) for event in told] == [(1, "gpt-4.1"), (2, "gpt-4o")]
 
 
-def test_an_exchange_that_was_dropped_meanwhile_is_not_told() -> None:
+def test_an_exchange_that_was_dropped_meanwhile_is_no_event() -> None:
     api, collector = MockApi(), Collector()
     api.open("sk-ring").script("Paris")
     ring = EventRing(api)

@@ -102,7 +102,7 @@ def url(watched: Watched) -> Iterator[str]:
 
 
 class TestAnAnswer:
-    def test_an_answer_is_told_with_its_model_its_world_and_its_id(self, watched: Watched, url: str) -> None:
+    def test_an_answer_is_logged_with_its_model_its_world_and_its_id(self, watched: Watched, url: str) -> None:
         status, said = ask(url, HI)
         response, [line] = json.loads(said), watched.logged
         assert status == 200
@@ -130,13 +130,13 @@ class TestAnAnswer:
         assert watched.samples["harness_requests_total", "openai", "POST /responses", "200"] == 1
         assert watched.samples["harness_request_duration_seconds_count", "POST /responses"] == 1
 
-    def test_an_answer_that_is_a_stream_is_told_with_its_response(self, watched: Watched, url: str) -> None:
+    def test_a_streamed_answer_is_logged_with_its_response(self, watched: Watched, url: str) -> None:
         ask(url, {**HI, "stream": True})
         assert watched.logged[0]["stream"]
         assert str((watched.span.attributes or {})["gen_ai.response.id"]).startswith("resp_")
         assert watched.samples["harness_streams_total", "POST /responses"] == 1
 
-    def test_an_answer_that_is_a_refusal_is_told_with_its_rule(self, watched: Watched, url: str) -> None:
+    def test_a_refusal_is_logged_with_its_rule(self, watched: Watched, url: str) -> None:
         assert ask(url, UNPAIRED)[0] == 400
         rule = watched.logged[0]["rule"]
         assert rule
@@ -152,7 +152,7 @@ class TestAnAnswer:
         assert {line["operation"] for line in watched.logged} == {UNKNOWN}
         assert watched.samples["harness_requests_total", "openai", UNKNOWN, "404"] == 3
 
-    def test_over_a_websocket_is_told_for_each_event(self, watched: Watched) -> None:
+    def test_over_a_websocket_each_event_is_logged(self, watched: Watched) -> None:
         session = watched.api.open_session(ReceivedRequest("GET", "/v1/responses", {"authorization": f"Bearer {KEY}"}))
         assert isinstance(session, SocketSession)
         session.receive(json.dumps({"type": "response.create", **HI}))
@@ -180,7 +180,7 @@ class TestAnAnswer:
         assert KEY not in told
         assert HI["input"] not in told
 
-    def test_an_answer_that_is_no_object_or_no_json_is_told_too(self, watched: Watched, url: str) -> None:
+    def test_an_answer_that_is_no_object_or_no_json_is_logged(self, watched: Watched, url: str) -> None:
         for body in ([], {"model": 5}, '"model"'):
             assert ask(url, body)[0] == 400
         assert [line["model"] for line in watched.logged] == [None] * 3
@@ -221,7 +221,7 @@ class TestHealth:
         assert "_control_plane" not in vars(app)
 
 
-def test_a_websocket_that_is_asked_for_elsewhere_is_told_once(watched: Watched) -> None:
+def test_a_websocket_on_another_path_is_logged_once(watched: Watched) -> None:
     watched.api.open_session(ReceivedRequest("GET", "/v1/models", {"authorization": f"Bearer {KEY}"}))
     assert [(line["method"], line["operation"]) for line in watched.logged] == [("GET", "GET /models")]
 

@@ -62,12 +62,12 @@ def test_no_key_is_on_disk_that_can_be_read(tmp_path: Path, monkeypatch: pytest.
     assert not list(tmp_path.iterdir())
 
 
-def test_a_name_that_is_none_is_told() -> None:
+def test_an_invalid_name_is_reported() -> None:
     with pytest.raises(ConfigError, match=r"'\.\.' cannot be in a certificate: .* Use a host name or an address"):
         make_certificate([".."])
 
 
-def test_without_cryptography_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cryptography_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.core.errors.find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r'^--tls needs cryptography: .*pip install .*\[tls\]"$'):
         require_cryptography("--tls")

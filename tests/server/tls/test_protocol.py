@@ -123,7 +123,7 @@ def test_a_connection_may_be_reset(server: Server, client: openai.OpenAI, trusti
                 list(iter(lambda: below.recv(65536), b""))
 
 
-def test_plain_http_is_told_to_use_tls(server: Server, trusting: ssl.SSLContext) -> None:
+def test_plain_http_is_refused_with_the_https_address(server: Server, trusting: ssl.SSLContext) -> None:
     connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
     connection.request("POST", "/v1/responses", b"x" * 1_000_000)
     answer = connection.getresponse()

@@ -153,12 +153,12 @@ class TestARequest:
         assert client.said == OK + b"server: x\r\ncontent-length: 13\r\n\r\nPOST /v1 body"
         assert client.connection.state is ConnectionState.BETWEEN
 
-    def test_a_request_that_waits_to_be_told_is_told_to_go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_that_expects_100_continue_gets_it(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo).send(POST[:-2] + b"Expect: 100-continue\r\n\r\n")
         assert client.said == b"HTTP/1.1 100 Continue\r\n\r\n"
         assert client.send(b"body").said.endswith(b"POST /v1 body")
 
-    def test_a_request_that_is_answered_before_its_body_is_not_told_to_go_on(
+    def test_a_request_that_is_answered_before_its_body_gets_no_100_continue(
         self, loop: asyncio.AbstractEventLoop
     ) -> None:
         client = Client(loop, answering(b"no", status=413, headers=[(b"content-length", b"2")]))
@@ -301,7 +301,7 @@ class TestAFaultOfTheApp:
         assert client.wire.closed
 
     @pytest.mark.parametrize("kinds", [["body"], ["start", "start"], ["start", "body", "body"]], ids="-".join)
-    def test_in_the_order_of_its_messages_is_told(
+    def test_asgi_messages_in_the_wrong_order_are_logged(
         self, kinds: list[str], loop: asyncio.AbstractEventLoop, logged: pytest.LogCaptureFixture
     ) -> None:
         async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -119,7 +119,7 @@ def test_a_connection_that_is_hung_up_says_nothing(server, world):
 
 
 class TestAPause:
-    def test_shows_what_was_told_and_goes_on_when_the_gate_opens(self, server, world):
+    def test_a_stream_shows_what_was_sent_and_goes_on_when_the_gate_opens(self, server, world):
         gate = Gate()
         world.script(pause(ONCE, after=4, until=gate))
         with closing(asked(server)) as wire:

@@ -129,7 +129,7 @@ def test_nothing_is_kept_of_a_client_that_leaves() -> None:
     assert read(HEAD, b"x" * (MAX_IN_MEMORY + MIB), leaves=True) is None
 
 
-def test_a_full_disk_is_told(server: Server, monkeypatch: Any) -> None:
+def test_a_full_disk_is_reported(server: Server, monkeypatch: Any) -> None:
     def fail(**_: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -99,7 +99,7 @@ def served(app: Any) -> Iterator[str]:
 
 class TestAnApp:
     @pytest.mark.parametrize("kind", ["flask", "starlette"])
-    def test_an_app_is_told_when_a_response_has_completed(self, mock, kind):
+    def test_an_app_receives_an_event_when_a_response_has_completed(self, mock, kind):
         receiver = Receiver()
         mock.webhooks(getattr(receiver, kind)(), "/hook")
         id = run_job(mock)
@@ -109,7 +109,7 @@ class TestAnApp:
         assert (delivery.attempt, delivery.signature, delivery.error) == (1, "valid", "")
         assert 0 < delivery.seconds < delivery.limit
 
-    def test_an_app_is_told_of_every_other_end(self, mock):
+    def test_an_app_receives_an_event_for_every_other_end(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.flask(), "/hook")
         run_job(mock, message("Pa"), incomplete())
@@ -123,7 +123,7 @@ class TestAnApp:
             "response.cancelled",
         ]
 
-    def test_an_app_is_told_of_a_streamed_background_response(self, mock):
+    def test_an_app_receives_an_event_for_a_streamed_background_response(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.flask(), "/hook")
         mock.script(message("Paris"))
@@ -131,13 +131,13 @@ class TestAnApp:
             stream.until_done()
         assert statuses(mock) == [200]
 
-    def test_an_app_is_told_nothing_of_responses_in_the_foreground(self, mock):
+    def test_an_app_receives_no_event_for_responses_in_the_foreground(self, mock):
         mock.webhooks(Receiver().flask(), "/hook")
         mock.script(message("Paris"))
         openai.OpenAI().responses.create(model="gpt-4.1", input="hi")
         assert mock.deliveries == []
 
-    def test_an_app_is_told_when_polling_has_moved_the_response_on(self, mock):
+    def test_an_app_receives_an_event_when_polling_has_moved_the_response_on(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.starlette(), "/hook")
         mock.script(message("Paris"))
@@ -263,7 +263,7 @@ class TestAnApp:
 
 
 class TestAnAsyncTest:
-    async def test_awaits_what_its_app_is_told(self, mock):
+    async def test_deliveries_to_an_app_are_awaited(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.starlette(), "/hook")
         mock.script(message("Paris"))

@@ -101,20 +101,20 @@ class TestTheUpgrade:
         [told] = Socket(**account).create()
         assert (told["type"], told["status"]) == ("error", status)
 
-    def test_the_upgrade_is_not_what_a_limit_is_told_by_but_the_event_with_its_headers(self) -> None:
+    def test_a_limit_is_in_the_headers_of_an_event_and_not_of_the_upgrade(self) -> None:
         [told] = Socket(rate_limit=RateLimit(3, 3, 1, seconds=2.0)).create()
         assert told["error"]["headers"]["retry-after"] == "2"
         assert told["error"]["code"] == "rate_limit_exceeded"
 
 
 class TestAResponse:
-    def test_a_response_is_told_by_the_events_of_a_stream(self) -> None:
+    def test_a_response_is_sent_as_the_events_of_a_stream(self) -> None:
         socket, other = Socket(), Socket()
         streamed = other.client.ask(stream=True)
         assert socket.create() == list(streamed.events or ())
 
     @pytest.mark.parametrize("members", [{"stream": True}, {"stream": False}, {"stream": None}, {"background": False}])
-    def test_a_response_is_told_so_whatever_the_client_says_of_streams(self, members: dict[str, Any]) -> None:
+    def test_a_response_is_sent_as_events_whatever_stream_says(self, members: dict[str, Any]) -> None:
         assert types(Socket().create(**members))[-1] == "completed"
 
     def test_may_be_asked_for_without_padding(self) -> None:
@@ -145,7 +145,7 @@ class TestAResponse:
         first = socket.client.ask().body["id"]
         assert socket.made(previous_response_id=first)["previous_response_id"] == first
 
-    def test_without_a_turn_is_told_as_the_harness_tells_it(self) -> None:
+    def test_an_event_without_a_turn_gets_the_error_of_the_harness(self) -> None:
         socket = Socket()
         socket.mock.script(message("one"))
         first = socket.made(store=False)
@@ -382,9 +382,7 @@ class TestAnEventThatIsNone:
             types(Socket().send(b'{"type": "response.create", "model": "gpt-4.1", "input": "hi"}'))[-1] == "completed"
         )
 
-    def test_an_event_that_the_harness_stumbles_over_is_told_as_its_own_fault(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_event_that_breaks_the_harness_is_reported_as_its_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: Any) -> Any:
             raise ValueError("broken")
 

@@ -28,7 +28,7 @@ def first_of(socket: Socket, **members: Any) -> str:
 
 
 class TestASteerThatIsTaken:
-    def test_a_steer_that_is_taken_is_accepted_and_then_answered_by_another_response(self) -> None:
+    def test_a_steer_is_accepted_and_then_answered_by_another_response(self) -> None:
         socket = Socket()
         id = first_of(socket)
         accepted, *rest = socket.steer(id)
@@ -38,7 +38,7 @@ class TestASteerThatIsTaken:
         assert (types(rest)[0], types(rest)[-1]) == ("created", "completed")
         assert rest[-1]["response"]["previous_response_id"] == id
 
-    def test_a_steer_that_is_taken_is_numbered_after_the_events_of_its_target(self) -> None:
+    def test_a_steer_is_numbered_after_the_events_of_its_target(self) -> None:
         socket = Socket()
         events = socket.create(**GPT6)
         accepted, created, *_ = socket.steer(events[-1]["response"]["id"])
@@ -46,7 +46,7 @@ class TestASteerThatIsTaken:
         assert created["sequence_number"] == 0
 
     @pytest.mark.parametrize("input", ["Be brief.", [SHORT], [{"role": "user", "content": "Be brief."}]])
-    def test_a_steer_that_is_taken_is_what_the_model_reads_next(self, input: Any) -> None:
+    def test_a_steer_is_what_the_model_reads_next(self, input: Any) -> None:
         socket = Socket()
         id = first_of(socket)
         socket.mock.when(input="Be brief.").script(message("Short."))
@@ -64,7 +64,7 @@ class TestASteerThatIsTaken:
         id = first_of(socket, generate=False)
         assert socket.steer(id)[-1]["response"]["output"] != []
 
-    def test_a_steer_that_is_taken_goes_over_the_lane_of_its_target(self) -> None:
+    def test_a_steer_belongs_to_the_lane_of_its_target(self) -> None:
         socket = Socket()
         id = first_of(socket, stream_id="main")
         assert {event["stream_id"] for event in socket.steer(id)} == {"main"}
@@ -74,7 +74,7 @@ class TestASteerThatIsTaken:
         second = socket.steer(first_of(socket))[-1]["response"]["id"]
         assert types(socket.steer(second))[-1] == "completed"
 
-    def test_a_steer_that_is_taken_is_one_exchange(self) -> None:
+    def test_a_steer_is_one_exchange(self) -> None:
         socket = Socket()
         id = first_of(socket)
         last = socket.steer(id)[-1]["response"]
@@ -82,7 +82,7 @@ class TestASteerThatIsTaken:
         assert (exchange.request.body["type"], exchange.status) == ("response.steer", 200)
         assert exchange.answer.body == last
 
-    def test_without_a_turn_for_it_is_told_as_the_harness_tells_it(self) -> None:
+    def test_a_steer_without_a_turn_gets_the_error_of_the_harness(self) -> None:
         socket = Socket()
         socket.mock.script(message("one"))
         accepted, told = socket.steer(first_of(socket))
@@ -91,7 +91,7 @@ class TestASteerThatIsTaken:
 
 
 class TestASteerThatWaits:
-    def test_a_steer_that_waits_is_told_what_the_client_owes(self) -> None:
+    def test_a_steer_that_waits_names_the_outputs_that_are_due(self) -> None:
         socket = Socket()
         calls = [
             function_call("f", {}, call_id="call_1"),

@@ -110,7 +110,7 @@ def test_what_depends_on_the_account_is_undecided(tmp_path: Path) -> None:
     assert records_of(tmp_path, 429, answer).of("insufficient_quota") == RuleRecord(undecided=1)
 
 
-def test_a_rule_that_lets_a_taken_request_pass_is_counted_and_not_met(tmp_path: Path) -> None:
+def test_a_rule_that_lets_an_accepted_request_pass_is_counted_and_not_met(tmp_path: Path) -> None:
     record = records_of(tmp_path, 200).of("input_empty")
     assert record == RuleRecord(passed=1)
     assert not record.is_met

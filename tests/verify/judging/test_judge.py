@@ -262,7 +262,7 @@ PURPOSE = 'name="purpose"\r\n\r\nuser_data'
         ("GET /vector_stores/vs_1/files/vs_2", None, in_store("vs_2")),
     ],
 )
-def test_what_a_taken_request_names_was_there_before(tmp_path, line, request_, answer) -> None:
+def test_what_an_accepted_request_names_existed_before(tmp_path, line, request_, answer) -> None:
     report = judge(tmp_path, [call(1, line, request_, answer)])
     assert (report["requests"]["accepted"], report["requests"]["refused"]) == (1, [])
     assert report["answers"]["findings"] == []

@@ -110,7 +110,7 @@ def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, aske
 
 @given(turn=st.lists(ITEMS, min_size=1, max_size=3), streams=st.booleans(), known=st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_so_it_does_whatever_was_said(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
+def test_every_output_renders_as_it_was_recorded(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
     (made,) = recorded({**HI, "stream": streams}, turns=[turn])
     assert rerendered(tmp_path, made | ({} if known else {"request": None, "no_request": True})) == [None]
 

@@ -198,7 +198,7 @@ class TestWhatIsHidden:
     @pytest.mark.parametrize(
         ("agent", "reason"), [({}, unverifiable.DEPLOYMENT_HIDES_MODEL), (AGENT, unverifiable.AGENT_HIDES_MODEL)]
     )
-    def test_what_a_model_can_do_is_not_told_by_its_name_on_azure(
+    def test_on_azure_the_name_of_a_deployment_says_nothing_about_its_model(
         self, tmp_path: Path, agent: dict[str, Any], reason: str
     ) -> None:
         there = to_foundry({**HI, **agent, "reasoning": {"effort": "low"}})

@@ -17,7 +17,7 @@ def test_a_text_is_summarized(mock):
     assert mock.exchanges[0].request.body["model"] == "gpt-5.6-sol"
 
 
-def test_a_full_minute_is_told(mock):
+def test_a_rate_limit_raises(mock):
     mock.script(rate_limit())
     with pytest.raises(litellm.RateLimitError):
         summarize("A long text.")

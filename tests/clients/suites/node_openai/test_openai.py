@@ -109,7 +109,7 @@ def test_cancel(mock, play):
     assert play("cancelled") == "cancelled"
 
 
-def test_stream_is_taken_up_again(mock, play):
+def test_a_stream_is_resumed(mock, play):
     mock.script(message(["Hel", "lo."]))
     told = play("resumed", after=4)
     assert told["numbers"] == list(range(len(told["numbers"])))

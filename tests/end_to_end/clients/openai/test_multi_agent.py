@@ -206,7 +206,7 @@ class TestOverAWebSocket:
             create(connection, input=back, previous_response_id=id)
             assert final_text(told(connection, "response.completed")[-1].response) == "Take Beta."
 
-    def test_an_unknown_response_is_told(self, mock: Mock, client: openai.OpenAI) -> None:
+    def test_an_unknown_response_is_refused(self, mock: Mock, client: openai.OpenAI) -> None:
         with (
             mock.refuses("inject_response_not_found"),
             client.beta.responses.connect(extra_headers=HEADERS) as connection,
