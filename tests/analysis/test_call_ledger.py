@@ -59,14 +59,14 @@ class TestTheLedger:
         [call] = client.mock.calls
         assert list(call.outputs) == answers
 
-    def test_takes_a_history_that_is_sent_again_for_the_same_answer(self, client: Client) -> None:
+    def test_the_ledger_takes_a_history_that_is_sent_again_for_the_same_answer(self, client: Client) -> None:
         first = client.ask().body
         history: list[Json] = [user("hi"), *first["output"], output()]
         for more in ([], [{"role": "assistant", "content": "ok"}, user("Well?")]):
             client.ask([*history, *more])
         assert answers(client) == [(2, "1")]
 
-    def test_takes_a_history_on_top_of_its_chain_for_the_same_answer(self, client: Client) -> None:
+    def test_the_ledger_takes_a_history_on_top_of_its_chain_for_the_same_answer(self, client: Client) -> None:
         first = client.ask(store=True).body
         second = client.ask([output()], previous_response_id=first["id"]).body
         history = [user("hi"), *first["output"], output(), user("Well?")]
@@ -75,7 +75,7 @@ class TestTheLedger:
         )
         assert answers(client) == [(2, "1")]
 
-    def test_counts_the_same_answer_twice_in_a_conversation(self, client: Client) -> None:
+    def test_the_ledger_counts_the_same_answer_twice_in_a_conversation(self, client: Client) -> None:
         conversation = client.send("POST /conversations", {}).body["id"]
         client.ask(conversation=conversation)
         path = f"POST /conversations/{conversation}/items"
@@ -84,7 +84,7 @@ class TestTheLedger:
         [call] = client.mock.calls
         assert (call.answered, call.said) == (2, 2)
 
-    def test_passes_over_what_was_refused(self, client: Client) -> None:
+    def test_the_ledger_passes_over_what_was_refused(self, client: Client) -> None:
         client.ask()
         assert client.ask([output()]).status == 400
         assert answers(client) == []
@@ -144,7 +144,7 @@ class TestACountedTool:
         assert asyncio.run(tool("v1")) == "v1"
         assert tool.runs == [{"ref": "v1"}]
 
-    def test_counts_a_run_that_fails(self) -> None:
+    def test_a_counted_tool_counts_a_run_that_fails(self) -> None:
         def deploy() -> None:
             raise OSError("down")
 
@@ -153,7 +153,7 @@ class TestACountedTool:
             tool()
         assert tool.runs == [{}]
 
-    def test_looks_like_the_function(self) -> None:
+    def test_a_counted_tool_looks_like_the_function(self) -> None:
         def deploy(ref: str, count: int = 1) -> str:
             """Deploy it."""
             return ref

@@ -143,7 +143,7 @@ class TestTheCost:
         few, many = (count_steps(long_talk(turns, kind)) for turns in (10, 40))
         assert many < 1.6 * 16 * few, f"{few} calls of functions for 10 turns, {many} for 40"
 
-    def test_at_most_doubles_with_what_a_chat_ui_sent(self) -> None:
+    def test_the_cost_at_most_doubles_with_what_a_chat_ui_sent(self) -> None:
         exchanges = long_talk(16, "unique")
         turns = [SentTurn(exchange.number, exchange.request.body["input"]) for exchange in exchanges]
         without, compared = count_steps(exchanges), count_steps(exchanges, ToolRuns(turns=turns))

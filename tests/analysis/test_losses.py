@@ -62,7 +62,7 @@ def ids(exchanges: Sequence[Exchange], *, strict: bool = False) -> list[str]:
 
 
 class TestAConversationIsFollowed:
-    def test_through_a_chain(self, client: Client) -> None:
+    def test_a_conversation_is_followed_through_a_chain(self, client: Client) -> None:
         client.mock.script(DEPLOY, REPLY)
         first = client.ask([PROMPT]).body["id"]
         second = client.ask([output()], previous_response_id=first).body["id"]
@@ -71,7 +71,9 @@ class TestAConversationIsFollowed:
         assert (lost.loss, lost.exchange, lost.at, lost.said) == ("history-replayed", 3, "input[1]", 1)
         assert lost.message.startswith("this transcript repeats 2 items that it already contains")
 
-    def test_through_a_background_response_which_a_retrieve_tells(self, client: Client) -> None:
+    def test_a_conversation_is_followed_through_a_background_response_which_a_retrieve_tells(
+        self, client: Client
+    ) -> None:
         client.mock.script(REPLY)
         id = client.ask([PROMPT], background=True).body["id"]
         client.ask([PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)])
@@ -83,14 +85,14 @@ class TestAConversationIsFollowed:
         (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.exchange) == ("text-altered", 4, 7)
 
-    def test_through_a_web_socket(self) -> None:
+    def test_a_conversation_is_followed_through_a_web_socket(self) -> None:
         socket = Socket()
         socket.mock.script(REPLY)
         first = socket.made([PROMPT], store=False)
         socket.create([assistant(TEXT), NEXT], previous_response_id=first["id"], store=False)
         assert ids(socket.world.exchanges) == ["history-replayed"]
 
-    def test_through_a_steer(self) -> None:
+    def test_a_conversation_is_followed_through_a_steer(self) -> None:
         socket = Socket()
         socket.mock.script(REPLY, message("Yes."), message("Yes."))
         first = socket.made([PROMPT], model="gpt-6-astra")
@@ -99,14 +101,14 @@ class TestAConversationIsFollowed:
         assert [(lost.loss, lost.exchange, lost.said) for lost in socket.mock.losses] == [("history-replayed", 3, 1)]
 
     @pytest.mark.parametrize("path", ["/openai/v1", "/api/projects/p/openai/v1"])
-    def test_through_azure(self, path: str) -> None:
+    def test_a_conversation_is_followed_through_azure(self, path: str) -> None:
         client = Client()
         client.mock.script(REPLY)
         for asked in ([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]):
             post(client.api, {"model": "gpt-4.1", "input": asked}, f"{path}/responses")
         assert ids(client.world.exchanges) == ["history-replayed"]
 
-    def test_through_a_conversation_and_what_is_put_into_it(self, client: Client) -> None:
+    def test_a_conversation_is_followed_through_a_conversation_and_what_is_put_into_it(self, client: Client) -> None:
         client.mock.script(REPLY, DEPLOY)
         id = client.send("POST /conversations", {"items": [PROMPT]}).body["id"]
         said = client.ask([NEXT], conversation=id).body["output"][0]
@@ -172,7 +174,9 @@ class TestWhateverIsSentIsLookedAt:
 
 
 class TestAServerThatStoresEachTurnTwice:
-    def test_shows_from_its_second_turn_on_and_each_time_anew(self, client: Client) -> None:
+    def test_a_server_that_stores_each_turn_twice_shows_from_its_second_turn_on_and_each_time_anew(
+        self, client: Client
+    ) -> None:
         said = ["The plan has three steps.", "The first step is a review.", "Then the release follows."]
         client.mock.script(*map(message, said))
         stored: list[Json] = []

@@ -54,7 +54,7 @@ class TestCalls:
         assert mock.calls.named("cancel") == []
         assert mock.calls.by("ops") == mock.calls[3:]
 
-    def test_have_their_arguments_as_the_tool_gets_them(self, mock: Mock) -> None:
+    def test_calls_have_their_arguments_as_the_tool_gets_them(self, mock: Mock) -> None:
         assert mock.calls.named("get_weather").arguments == [{"city": "Paris"}, {"city": "Oslo"}]
 
     def test_calls_of_a_custom_tool_have_its_text(self, client: Client) -> None:
@@ -94,13 +94,13 @@ class TestCalls:
         assert str(claim).startswith("get_weather and book were made together, in the answer to request 1; the path: ")
 
     @pytest.mark.parametrize("number", [-1, "2", None])
-    def test_cannot_be_counted_by_anything_else(self, mock: Mock, number: Any) -> None:
+    def test_calls_cannot_be_counted_by_anything_else(self, mock: Mock, number: Any) -> None:
         with pytest.raises(ConfigError, match="pass a non-negative number"):
             mock.calls.times(number)
         with pytest.raises(ConfigError, match="pass the name of a tool"):
             mock.calls.before(3)  # type: ignore[arg-type]
 
-    def test_stay_what_they_were_when_more_come(self, mock: Mock, client: Client) -> None:
+    def test_calls_stay_what_they_were_when_more_come(self, mock: Mock, client: Client) -> None:
         calls, claim = mock.calls, str(mock.calls.times(9))
         client.ask(tools=functions("book"), instructions=OPS)
         assert (len(calls), str(calls.times(9))) == (4, claim)
@@ -153,7 +153,7 @@ class TestThePath:
         assert (found.name, said.text) == ("web_search_call", '"It rains."')
         assert (refused.name, refused.text[:12]) == ("", "refused: 400")
 
-    def test_shows_how_often_a_call_was_answered(self, client: Client) -> None:
+    def test_the_path_shows_how_often_a_call_was_answered(self, client: Client) -> None:
         client.mock.script(function_call("book", call_id="call_1"), "Ok.", "Again.")
         first = client.ask(store=True).body
         for text in ("one", [{"type": "input_text", "text": "two"}]):

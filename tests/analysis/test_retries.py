@@ -72,14 +72,14 @@ class TestAnSdkThatCounts:
     def count(self, number: int) -> dict[str, str]:
         return {"x-stainless-retry-count": str(number)}
 
-    def test_says_itself_that_a_changed_request_is_a_retry(self) -> None:
+    def test_an_sdk_that_counts_says_itself_that_a_changed_request_is_a_retry(self) -> None:
         rows = [
             Sending(number, refused(503), body={"input": f"At {number}"}, headers=self.count(number))
             for number in range(3)
         ]
         assert [(retry.exchange, retry.of) for retry in seen(*rows).retries] == [(2, 1), (3, 2)]
 
-    def test_counts_what_it_has_sent(self) -> None:
+    def test_an_sdk_that_counts_what_it_has_sent(self) -> None:
         first = Sending(0, refused(503), body={"input": "one"}, headers=self.count(0))
         for other in (
             Sending(1, OK, body={"input": "two"}, headers=self.count(0)),

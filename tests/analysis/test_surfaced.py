@@ -113,7 +113,7 @@ class TestAText:
         assert fault(shown, self.CLIENT).startswith(why)
 
     @pytest.mark.parametrize("shown", ["One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."])
-    def test_may_be_that_of_any_run_which_no_call_continued(self, shown: str) -> None:
+    def test_a_text_may_be_that_of_any_run_which_no_call_continued(self, shown: str) -> None:
         surfaced(shown, said(message("One."), message("Two.")).mock.replies)
 
     def test_a_text_of_a_run_ends_with_its_last(self) -> None:
@@ -131,13 +131,13 @@ class TestAText:
         client = said(message("Before."), function_call("f", {}))
         surfaced("", client.mock.replies)
 
-    def test_may_leave_out_a_refusal_beside_words(self) -> None:
+    def test_a_text_may_leave_out_a_refusal_beside_words(self) -> None:
         client = said(message("Words.", refusal("But no.")))
         surfaced("Words.", client.mock.replies)
         surfaced("Words. But no.", client.mock.replies)
         assert fault("", said(message(refusal("No.")))).startswith('text lost: "No."')
 
-    def test_with_the_pieces_of_a_stream_is_their_sum(self) -> None:
+    def test_a_text_with_the_pieces_of_a_stream_is_their_sum(self) -> None:
         surfaced(["See the", " report, all", " of it."], self.CLIENT.mock.replies)
         assert fault(["See ", "See ", TEXT[4:]], self.CLIENT).startswith("text changed")
         assert fault([], self.CLIENT).startswith("text lost")
@@ -194,7 +194,7 @@ class TestAnnotations:
         with pytest.raises(AssertionError, match=r'the quote "Store it cold\." of \S+ is "Warm\."'):
             surfaced({"annotations": [{"file": "file-1", "quote": "Warm."}]}, reply)
 
-    def test_without_a_quote_may_be_shown_with_an_empty_one(self) -> None:
+    def test_annotations_without_a_quote_may_be_shown_with_an_empty_one(self) -> None:
         cited = {"type": "file_citation", "file_citation": {"file_id": "file-1", "quote": ""}}
         reply = ModelReply("run_1", 1, [{"type": "message", "content": [output_part(TEXT, [cited])]}])
         for shown in (cited, {"type": "file_citation", "file_citation": {"file_id": "file-1"}}, {"file": "file-1"}):
@@ -245,11 +245,11 @@ class TestCalls:
             fault({"calls": [CALL, CALL]}, client) == 'call deploy({"ref":"v2"}) doubled: it is in the result 2 times'
         )
 
-    def test_with_arguments_that_are_no_json_are_compared_as_texts(self) -> None:
+    def test_calls_with_arguments_that_are_no_json_are_compared_as_texts(self) -> None:
         client = said(function_call("f", "{oops"))
         surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.mock.replies)
 
-    def test_without_a_name_are_not_expected(self) -> None:
+    def test_calls_without_a_name_are_not_expected(self) -> None:
         client = Client()
         client.mock.script(turn := shell_call(["ls"]))
         client.ask(model="gpt-5.4", tools=tools_for(turn))
@@ -316,7 +316,7 @@ class TestOnly:
 
 
 class TestWhatWasSaid:
-    def test_may_be_one_response_of_many(self) -> None:
+    def test_what_was_said_may_be_one_response_of_many(self) -> None:
         client = said(message("One."), message("Two."))
         surfaced("One.", client.mock.replies[0])
         surfaced("Two.", client.mock.replies[1:])
@@ -330,7 +330,7 @@ class TestWhatWasSaid:
 
 
 class TestTheApisOwnJson:
-    def test_names_the_response_it_is_compared_with(self) -> None:
+    def test_the_apis_own_json_names_the_response_it_is_compared_with(self) -> None:
         client = said(message("One."), message("Two."))
         one = deepcopy(client.world.exchanges[0].answer.body)
         surfaced(one, client.mock.replies)
@@ -434,11 +434,11 @@ class TestTheProtocol:
             ({"choices": []}, "a builtins.dict has an unexpected structure: "),
         ],
     )
-    def test_says_what_it_cannot_read(self, result: Any, words: str) -> None:
+    def test_the_protocol_says_what_it_cannot_read(self, result: Any, words: str) -> None:
         with pytest.raises(ConfigError, match=words):
             surfaced(result, said(message(TEXT)).mock.replies)
 
-    def test_reads_a_class_by_its_nearest_base(self) -> None:
+    def test_the_protocol_reads_a_class_by_its_nearest_base(self) -> None:
         assert find_registered({"builtins.dict": 1, "builtins.object": 2}, {}) == 1
         assert find_registered({"builtins.object": 2}, {}) == 2
         assert find_registered({}, {}) is None
@@ -448,7 +448,7 @@ class TestTheProtocol:
             register_reader("agents.RunResultBase")(read)
         assert READERS["agents.RunResultBase"] is not read
 
-    def test_takes_what_an_object_keeps_of_the_wire_for_nothing(self) -> None:
+    def test_the_protocol_takes_what_an_object_keeps_of_the_wire_for_nothing(self) -> None:
         note = SimpleNamespace(title="a", raw_representation=object())
         assert to_plain_json([note, (1, b"x"), None]) == [{"title": "a"}, [1, b"x"], None]
         assert to_plain_json({"a": {1j}}) == {"a": ["1j"]}

@@ -99,7 +99,7 @@ def test_a_tool_is_repeated_with_what_the_api_fills_in(tool: Json, said: Json) -
 
 
 class TestAFunction:
-    def test_without_strict_is_closed(self) -> None:
+    def test_a_function_without_strict_is_closed(self) -> None:
         parameters = {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
@@ -133,11 +133,11 @@ class TestAFunction:
         assert (said["strict"], said["parameters"]) == (False, parameters)
 
     @pytest.mark.parametrize("strict", [True, False])
-    def test_with_strict_stays_as_it_is(self, strict: bool) -> None:
+    def test_a_function_with_strict_stays_as_it_is(self, strict: bool) -> None:
         (said,) = echoed({**F, "strict": strict})
         assert (said["strict"], said["parameters"]) == (strict, EMPTY)
 
-    def test_without_parameters_is_strict(self) -> None:
+    def test_a_function_without_parameters_is_strict(self) -> None:
         (said,) = echoed({"type": "function", "name": "f"})
         assert (said["strict"], said["parameters"]) == (True, None)
 

@@ -36,7 +36,7 @@ def whole_text(events: list[Any]) -> Any:
 
 
 class TestAStream:
-    def test_tells_a_text_run_event_by_event(self, desk: Desk) -> None:
+    def test_a_stream_tells_a_text_run_event_by_event(self, desk: Desk) -> None:
         events = desk.stream(message(["Hel", "lo."]))
         assert names(events) == [*START, *SAID, *END]
         assert deltas(events) == [{"value": "Hel", "annotations": []}, {"value": "lo."}]
@@ -44,7 +44,7 @@ class TestAStream:
         assert wire(events).startswith('event: thread.run.created\ndata: {"id":"run_')
         assert wire(events).endswith("}\n\nevent: done\ndata: [DONE]\n\n")
 
-    def test_begins_with_the_thread_when_it_makes_one(self, desk: Desk) -> None:
+    def test_a_stream_begins_with_the_thread_when_it_makes_one(self, desk: Desk) -> None:
         body = {"assistant_id": desk.assistant, "thread": {"messages": [{"role": "user", "content": "hi"}]}}
         told = list(desk.send("POST /threads/runs", {**body, "stream": True}).events or ())
         assert names(told) == ["thread.created", *START, *SAID, *END]
@@ -62,13 +62,13 @@ class TestAStream:
         assert desk.steps(run) == [{**step, "expires_at": None}]
         assert step["usage"] == run["usage"]
 
-    def test_tells_a_refusal(self, desk: Desk) -> None:
+    def test_a_stream_tells_a_refusal(self, desk: Desk) -> None:
         events = desk.stream(message(refusal(["I can", "not."])))
         told = [entry["delta"]["content"][0] for entry in data(events, "thread.message.delta")]
         assert [entry["refusal"] for entry in told] == ["I can", "not."]
         assert data(events, "thread.message.completed")[0]["content"] == [{"type": "refusal", "refusal": "I cannot."}]
 
-    def test_tells_code_and_what_it_printed(self, desk: Desk) -> None:
+    def test_a_stream_tells_code_and_what_it_printed(self, desk: Desk) -> None:
         outputs = ["5", {"type": "image", "url": "https://a.example/plot.png"}]
         code = code_interpreter_call(["print", "(5)"], outputs=outputs)
         events = desk.stream(reasoning("**Plan**"), code, message("5"))
@@ -84,7 +84,7 @@ class TestAStream:
         assert (logs, image["type"]) == ({"type": "logs", "logs": "5"}, "image")
 
     @pytest.mark.parametrize("asked", [True, False])
-    def test_tells_what_a_search_found_when_it_is_asked_for(self, desk: Desk, asked: bool) -> None:
+    def test_a_stream_tells_what_a_search_found_when_it_is_asked_for(self, desk: Desk, asked: bool) -> None:
         result = {"attributes": {}, "file_id": "file-1", "filename": "a.txt", "score": 0.5, "text": "Cake."}
         content = "step_details.tool_calls[*].file_search.results[*].content"
         query: dict[str, Any] = {"include": [content]} if asked else {}
@@ -137,7 +137,7 @@ class TestACitation:
         assert "quote" not in str(answer.events)
         assert "Keep it cold" not in str(answer.body)
 
-    def test_gets_a_marker_with_the_name_of_the_file_where_the_text_has_none(self, desk: Desk) -> None:
+    def test_a_citation_gets_a_marker_with_the_name_of_the_file_where_the_text_has_none(self, desk: Desk) -> None:
         notes = [file_citation("file-2", "b.txt"), file_citation("file-1", "a.txt", cite="One")]
         whole = whole_text(desk.stream(message("One, two", annotations=notes)))
         assert whole["value"] == "One【4:1†a.txt】, two【4:0†b.txt】"
@@ -154,7 +154,7 @@ class TestACitation:
         whole = whole_text(events)
         assert (whole["value"], len(whole["annotations"])) == ("Cold【4:0†a.txt】", at_the_end)
 
-    def test_may_point_at_a_file_that_code_wrote_or_a_page(self, desk: Desk) -> None:
+    def test_a_citation_may_point_at_a_file_that_code_wrote_or_a_page(self, desk: Desk) -> None:
         said = "See [x](sandbox:/mnt/data/x.csv), the plot, the page"
         notes = [
             file_path("file-1", cite="sandbox:/mnt/data/x.csv"),
@@ -172,7 +172,7 @@ class TestACitation:
             ("file_path", "sandbox:/mnt/data/file-2"),
         ]
 
-    def test_may_overlap_another(self, desk: Desk) -> None:
+    def test_a_citation_may_overlap_another(self, desk: Desk) -> None:
         notes = [url_citation("https://a.example", "A", 0, 7), url_citation("https://b.example", "B", 4, 7)]
         events = desk.stream(message("One two", annotations=notes))
         whole = whole_text(events)

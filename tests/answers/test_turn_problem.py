@@ -59,13 +59,13 @@ class TestACall:
             "with function_call(…, off_schema=True)."
         )
 
-    def test_names_the_turn_and_its_route(self, client: Client) -> None:
+    def test_a_call_names_the_turn_and_its_route(self, client: Client) -> None:
         client.mock.when(input="weather").script("Sunny.", function_call("f"))
         client.ask("weather")
         told = error(client.ask("weather"))[1]
         assert told.startswith("when(input='weather'), turn 2: function_call('f'): the request")
 
-    def test_after_a_response_with_tools_needs_them_again(self, client: Client) -> None:
+    def test_a_call_after_a_response_with_tools_needs_them_again(self, client: Client) -> None:
         client.mock.script(function_call("get_weather", PARIS, call_id="call_1"), function_call("get_weather", PARIS))
         first = client.ask(tools=[WEATHER]).body["id"]
         output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
@@ -97,17 +97,17 @@ class TestACall:
     def test_a_call_of_a_declared_tool_is_no_problem(self, call: Item, tools: list[Json]) -> None:
         assert problem(call, tools=tools) == ""
 
-    def test_may_be_of_a_tool_that_a_search_has_found(self) -> None:
+    def test_a_call_may_be_of_a_tool_that_a_search_has_found(self) -> None:
         assert problem(tool_search_output(functions("found")), function_call("found")) == ""
         read = [{"type": "tool_search_output", "tools": functions("found")}]
         assert find_turn_problem({}, [function_call("found")], completed(), lambda: read) == ""
 
-    def test_may_be_of_a_tool_that_the_input_adds(self) -> None:
+    def test_a_call_may_be_of_a_tool_that_the_input_adds(self) -> None:
         read = [{"type": "additional_tools", "role": "developer", "tools": functions("more")}]
         assert find_turn_problem({"input": read}, [function_call("more")], completed(), lambda: read) == ""
 
     @pytest.mark.parametrize("hidden", [{"prompt": {"id": "pmpt_1"}}, {"agent_reference": {"name": "a"}}])
-    def test_may_be_of_a_tool_that_a_template_or_an_agent_has(self, hidden: Json) -> None:
+    def test_a_call_may_be_of_a_tool_that_a_template_or_an_agent_has(self, hidden: Json) -> None:
         assert problem(function_call("f"), **hidden) == ""
 
     @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ class TestACall:
             [function_call("f"), incomplete()],
         ],
     )
-    def test_may_be_made_up_where_the_script_says_so(self, client: Client, turn: Any) -> None:
+    def test_a_call_may_be_made_up_where_the_script_says_so(self, client: Client, turn: Any) -> None:
         client.mock.script(turn)
         answer = client.ask()
         assert answer.status == 200
@@ -129,7 +129,7 @@ class TestACall:
     def test_a_call_that_was_recorded_may_be_of_any_tool(self) -> None:
         assert find_turn_problem({}, [function_call("f")], RECORDED_ENDING, tuple) == ""
 
-    def test_in_wire_form_may_say_so_too(self, client: Client) -> None:
+    def test_a_call_in_wire_form_may_say_so_too(self, client: Client) -> None:
         wire = {"type": "function_call", "name": "f", "arguments": "{}", "off_schema": True}
         client.mock.script(item_from_wire(wire))
         assert client.ask().status == 200
@@ -138,7 +138,7 @@ class TestACall:
 
 
 class TestArguments:
-    def test_with_a_typo_break_a_strict_schema(self, client: Client) -> None:
+    def test_arguments_with_a_typo_break_a_strict_schema(self, client: Client) -> None:
         assert told(client, function_call("get_weather", {"adress": "Paris"}), tools=[WEATHER]) == (
             'script, turn 1: function_call(\'get_weather\'): the arguments {"adress":"Paris"} break the tool\'s schema, '
             "which is strict: it has no member 'adress'. Did you mean 'address'?\nThe API's models keep to a strict schema: "
@@ -167,13 +167,13 @@ class TestArguments:
         assert "as it is without `strict` and the API then requires every property" in found
         assert problem(function_call("f", {"a": "x", "b": "y"}), tools=[tool]) == ""
 
-    def test_may_be_anything_without_strict(self) -> None:
+    def test_arguments_may_be_anything_without_strict(self) -> None:
         assert problem(function_call("f", {"x": 1}), tools=functions("f")) == ""
         open_schema = {"type": "object", "properties": {}, "additionalProperties": True}
         tool = {"type": "function", "name": "f", "parameters": open_schema}
         assert problem(function_call("f", {"x": 1}), tools=[tool]) == ""
 
-    def test_may_break_it_where_the_script_says_so(self) -> None:
+    def test_arguments_may_break_it_where_the_script_says_so(self) -> None:
         assert problem(function_call("get_weather", {"adress": "x"}, off_schema=True), tools=[WEATHER]) == ""
 
     @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ class TestArguments:
         tool = {"type": "function", "name": "f", "parameters": schema, "strict": True}
         assert problem(function_call("f", {"x": 1}), tools=[tool]) == ""
 
-    def test_name_the_member_beside_the_wrong_one(self) -> None:
+    def test_arguments_name_the_member_beside_the_wrong_one(self) -> None:
         inner = WEATHER["parameters"]
         outer = {"type": "object", "properties": {"place": inner}, "required": ["place"], "additionalProperties": False}
         tool = {"type": "function", "name": "f", "parameters": outer, "strict": True}
@@ -277,7 +277,7 @@ class TestARun:
             desk.run(desk.thread("hi"), **run)
         return str(desk.world.exchanges[-1].answer.body["error"]["message"])
 
-    def test_cannot_call_what_neither_declares(self) -> None:
+    def test_a_run_cannot_call_what_neither_declares(self) -> None:
         found = self.mistake(function_call("g"), {"tools": [FUNCTION]})
         assert "script, turn 1: function_call('g'): the request declares no function" in found
 
@@ -290,13 +290,13 @@ class TestARun:
         both = [function_call("f", {}), function_call("f", {})]
         assert "parallel_tool_calls is false" in self.mistake(both, {"tools": [FUNCTION]}, parallel_tool_calls=False)
 
-    def test_answers_once_it_has_called(self) -> None:
+    def test_a_run_answers_once_it_has_called(self) -> None:
         desk = Desk(tools=[FUNCTION])
         desk.mock.script(function_call("f", {}, call_id="call_a"), message("done"))
         run = desk.settled(desk.run(desk.thread("hi"), tool_choice="required").body)
         assert desk.settled(desk.submit(run, {"call_a": "ok"}).body)["status"] == "completed"
 
-    def test_waits_for_a_call_that_is_made_up(self) -> None:
+    def test_a_run_waits_for_a_call_that_is_made_up(self) -> None:
         desk = Desk()
         desk.mock.script([function_call("f", {}), completed(off_schema=True)])
         assert desk.settled(desk.run(desk.thread("hi")).body)["status"] == "requires_action"
@@ -345,16 +345,16 @@ class TestAText:
             [message(FITTING[:9]), incomplete()],
         ],
     )
-    def test_keeps_to_it_or_need_not(self, client: Client, turn: Any) -> None:
+    def test_a_text_keeps_to_it_or_need_not(self, client: Client, turn: Any) -> None:
         client.mock.script(turn)
         assert client.ask(**formatted(), tools=functions("f")).status == 200
 
-    def test_may_break_one_that_is_not_strict(self, client: Client) -> None:
+    def test_a_text_may_break_one_that_is_not_strict(self, client: Client) -> None:
         client.mock.script(message("Oslo."))
         assert client.ask(**formatted(strict=False)).status == 200
 
     @pytest.mark.parametrize("schema", [{"type": "bogus"}, {"$ref": "#/nope"}, {"$ref": "http://unknown.invalid/"}])
-    def test_leaves_a_schema_that_is_none_to_the_rules(self, schema: Any) -> None:
+    def test_a_text_leaves_a_schema_that_is_none_to_the_rules(self, schema: Any) -> None:
         asked = {"text": {"format": {"type": "json_schema", "name": "trip", "schema": schema}}}
         assert find_turn_problem(asked, [message("{}")], completed(), tuple) == ""
 

@@ -25,14 +25,14 @@ class TestAPage:
         assert self.ids(after="msg_5", limit=5) == ([4, 3, 2, 1, 0], False)
         assert self.ids(after="msg_0") == ([], False)
 
-    def test_may_begin_with_the_oldest(self) -> None:
+    def test_a_page_may_begin_with_the_oldest(self) -> None:
         assert self.ids(order="asc", limit=2) == ([0, 1], True)
         assert self.ids(order="asc", after="msg_27", limit=100) == ([28, 29], False)
 
-    def test_ends_before_an_item_only_if_that_comes_later(self) -> None:
+    def test_a_page_ends_before_an_item_only_if_that_comes_later(self) -> None:
         assert self.ids(order="asc", after="msg_4", before="msg_7") == ([5, 6], False)
         assert self.ids(order="asc", after="msg_4", before="msg_0", limit=5) == ([5, 6, 7, 8, 9], True)
         assert self.ids(after="msg_20", before="msg_29", limit=2) == ([19, 18], True)
 
-    def test_after_an_unknown_item_is_the_first(self) -> None:
+    def test_a_page_after_an_unknown_item_is_the_first(self) -> None:
         assert self.ids(after="msg_x", limit=1) == ([29], True)

@@ -104,7 +104,7 @@ class TestAnOutput:
         assert client.send(path, include=[hidden.name]).body[hidden.member] == hidden.whole
         assert client.send(path).body[hidden.member] == hidden.veil
 
-    def test_tells_what_must_have_been_included(self, client: Client, hidden: Hidden) -> None:
+    def test_an_output_tells_what_must_have_been_included(self, client: Client, hidden: Hidden) -> None:
         assert infer_include([{"type": hidden.item.type, hidden.member: hidden.whole}]) == [hidden.name]
         assert infer_include([{"type": hidden.item.type, hidden.member: hidden.veil}]) == []
 

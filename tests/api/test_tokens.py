@@ -107,10 +107,10 @@ class TestAModel:
             ("gpt-5-codex", "gpt-5-codex", "medium"),
         ],
     )
-    def test_answers_under_its_snapshot(self, name: str, snapshot: str, effort: str | None) -> None:
+    def test_a_model_answers_under_its_snapshot(self, name: str, snapshot: str, effort: str | None) -> None:
         assert (MODELS.defaults(name).snapshot, MODELS.defaults(name).effort) == (snapshot, effort)
 
-    def test_with_a_date_is_its_own_snapshot(self) -> None:
+    def test_a_model_with_a_date_is_its_own_snapshot(self) -> None:
         dated = MODELS.defaults("gpt-5-mini-2026-01-01")
         assert (dated.snapshot, dated.effort, dated.reasons) == ("gpt-5-mini-2026-01-01", "medium", True)
 

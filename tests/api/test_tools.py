@@ -82,7 +82,7 @@ class TestAScriptedCall:
     def client(self) -> Client:
         return Client()
 
-    def test_names_the_namespace_of_its_function(self, client: Client) -> None:
+    def test_a_scripted_call_names_the_namespace_of_its_function(self, client: Client) -> None:
         client.mock.script(function_call("f", "{}"), function_call("f", "{}", namespace="mine"))
         answers = [client.ask(**ASKED).body for _ in range(2)]
         assert [answer["output"][0]["namespace"] for answer in answers] == ["f", "mine"]

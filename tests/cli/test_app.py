@@ -118,7 +118,7 @@ class TestUnknownNames:
         ),
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
     )
-    def test_get_the_nearest_in_one_short_message(
+    def test_unknown_names_get_the_nearest_in_one_short_message(
         self, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(ROOT)

@@ -43,7 +43,7 @@ class TestTheCommand:
         assert (ended.returncode, ended.stdout) == (0, "a B c\n")
 
     @pytest.mark.slow
-    def test_finds_nothing_in_its_environment_that_leads_elsewhere(self) -> None:
+    def test_the_command_finds_nothing_in_its_environment_that_leads_elsewhere(self) -> None:
         names = "OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "OPENAI_API_KEY", "HARNESS_URL"
         printing = f"ask(); print(*(os.environ.get(name) for name in {names}))"
         misleading = dict.fromkeys(("OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "no_proxy"), "elsewhere")
@@ -66,7 +66,7 @@ class TestTheCommand:
         assert serve(*program(asking)).stdout == "200\n"
 
     @pytest.mark.slow
-    def test_reads_what_it_is_given(self) -> None:
+    def test_the_command_reads_what_it_is_given(self) -> None:
         reading = ["--", sys.executable, "-c", f"{ASK}\nask(); print(input())"]
         with spawn(
             [sys.executable, "-m", "harness", "serve", *reading], env=environment(), stdin=subprocess.PIPE
@@ -212,7 +212,7 @@ class TestADialect:
         ),
         ids=["foundry", "foundry over TLS", "azure", "openai"],
     )
-    def test_says_what_its_clients_have_to_read(self, options: tuple[str, ...], told: str) -> None:
+    def test_a_dialect_says_what_its_clients_have_to_read(self, options: tuple[str, ...], told: str) -> None:
         ended = serve(*options, "--", "true")
         assert (ended.returncode, ended.stderr.endswith(f"{told}\n")) == (2, True), ended.stderr
 
@@ -261,12 +261,12 @@ class TestASignal:
 class TestACodingAgent:
     CONFIG = "import os, pathlib; print(pathlib.Path(os.environ['CODEX_HOME'], 'config.toml').read_text()); ask()"
 
-    def test_finds_its_configuration_in_a_home_of_its_own(self) -> None:
+    def test_a_coding_agent_finds_its_configuration_in_a_home_of_its_own(self) -> None:
         ended = serve("--for", "codex", *program(self.CONFIG))
         assert ended.returncode == 0, ended.stderr
         assert 'wire_api = "responses"' in ended.stdout
 
-    def test_has_to_be_known(self) -> None:
+    def test_a_coding_agent_has_to_be_known(self) -> None:
         ended = serve("--for", "claude", *program("ask()"))
         assert (ended.returncode, "no coding agent 'claude'" in ended.stderr) == (2, True), ended.stderr
 
@@ -372,7 +372,7 @@ class TestTheReport:
         assert all("Incorrect API key provided: test." in files[suffix].read_text() for suffix in (".sarif", ".md"))
 
     @pytest.mark.slow
-    def test_says_what_is_permitted(self, script: str, tmp_path: Path) -> None:
+    def test_the_report_says_what_is_permitted(self, script: str, tmp_path: Path) -> None:
         file = tmp_path / "report.json"
         serve("--script", script, "--unused", "allow", "--report", str(file), *program("ask()"))
         made = json.loads(file.read_text())

@@ -21,7 +21,7 @@ class TestTls:
         assert (scheme, Path(bundle).exists(), Path(bundle).parent.exists()) == ("https", False, False)
 
     @pytest.mark.slow
-    def test_may_have_a_certificate_of_its_own(self, script: str, tmp_path: Path) -> None:
+    def test_tls_may_have_a_certificate_of_its_own(self, script: str, tmp_path: Path) -> None:
         made = certificate(tmp_path)
         files = ("--certificate", str(made.file), "--key", str(made.key))
         assert serve("--script", script, *files, *program(self.ASK)).returncode == 0

@@ -55,7 +55,9 @@ class TestWhatIsAhead:
             ),
         ],
     )
-    def test_says_what_will_not_be_accepted(self, tmp_path: Path, asked: tuple[str, str], line: str) -> None:
+    def test_what_is_ahead_says_what_will_not_be_accepted(
+        self, tmp_path: Path, asked: tuple[str, str], line: str
+    ) -> None:
         file = write_jsonl(tmp_path, recorded({**HI, "temperature": 0.3}))
         result = verify(file, *asked)
         assert (result.exit_code, line in result.stdout) == (1, True), result.stdout

@@ -33,7 +33,7 @@ class TestAMember:
         assert WorldCall(request_for()._replace(body=body), world).members == members
 
     @pytest.mark.parametrize(("named", "id"), [("conv_1", "conv_1"), ({"id": "conv_2"}, "conv_2"), (None, None)])
-    def test_names_the_conversation(self, world: World, named: Any, id: str | None) -> None:
+    def test_a_member_names_the_conversation(self, world: World, named: Any, id: str | None) -> None:
         assert WorldCall(request_for({"conversation": named}), world).conversation == id
 
     def test_a_member_is_another_calls_for_another_request(self, world: World) -> None:
@@ -60,7 +60,7 @@ class TestAnotherAccount:
         violation = check(WorldCall(request_for(), make()).with_account(account)).violation
         assert (violation and violation.rule.id) == rule
 
-    def test_changes_nothing_in_the_world(self, world: World) -> None:
+    def test_another_account_changes_nothing_in_the_world(self, world: World) -> None:
         call = WorldCall(request_for(), world)
         assert check(call.with_account(replace(world.account, failing=True))).violation is not None
         assert check(call).violation is None

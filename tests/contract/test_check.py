@@ -24,7 +24,9 @@ from tests.support.rule_examples import request_for
 
 class TestTheOrder:
     @pytest.mark.parametrize(("headers", "rule"), [({}, "auth_missing"), (AUTH, "body_syntax")])
-    def test_begins_with_the_key_and_what_came_over_the_wire(self, headers: dict[str, str], rule: str) -> None:
+    def test_the_order_begins_with_the_key_and_what_came_over_the_wire(
+        self, headers: dict[str, str], rule: str
+    ) -> None:
         sent = Request("POST", "/responses", headers, fault=JsonFault("syntax"), operation="POST /responses")
         assert refused(sent) == rule
 
@@ -34,7 +36,7 @@ class TestTheOrder:
         assert refused(request(unknown)) == "previous_response_not_found"
         assert refused(request()) is None
 
-    def test_ignores_the_schema_where_there_is_none(self) -> None:
+    def test_the_order_ignores_the_schema_where_there_is_none(self) -> None:
         named = {"params": {"conversation_id": "conv_x"}, "operation": "GET /conversations/{conversation_id}"}
         assert refused(Request("GET", "/conversations/conv_x", AUTH, **named)) == "conversation_path_not_found"
 
@@ -43,7 +45,7 @@ class TestTheOrder:
         sent = Request("GET", "/responses/resp_0", AUTH, {"stream": "x"}, schema="RetrieveResponse", **named)
         assert refused(sent) == "invalid_type"
 
-    def test_changes_nothing_in_the_body(self) -> None:
+    def test_the_order_changes_nothing_in_the_body(self) -> None:
         sent = request({"temperature": None, "input": [{"role": "user", "content": "x"}]})
         before = str(sent.body)
         assert refused(sent) is None

@@ -136,7 +136,7 @@ class TestTheFacts:
     @pytest.mark.parametrize(
         ("members", "rule"), [({"input": [{"type": "x"}]}, "input_item_type"), ({"temperature": "hot"}, None)]
     )
-    def test_name_the_rule_that_the_schema_names(self, members: dict[str, Any], rule: str | None) -> None:
+    def test_the_facts_name_the_rule_that_the_schema_names(self, members: dict[str, Any], rule: str | None) -> None:
         assert first(**members).rule == rule
 
 
@@ -171,13 +171,13 @@ class TestASchema:
             ({}, {"string", "boolean", "integer", "number", "array", "object", "null"}),
         ],
     )
-    def test_says_which_types_it_lets_through(self, node: dict[str, Any], types: set[str]) -> None:
+    def test_a_schema_says_which_types_it_lets_through(self, node: dict[str, Any], types: set[str]) -> None:
         assert allowed_types(ROOT, node) == types
 
     @pytest.mark.parametrize(
         ("name", "values"), [("A", ["a"]), ("B", ["b", "c"]), ("Both", ["a", "b", "c"]), ("Alias", ["a"])]
     )
-    def test_says_which_values_choose_it(self, name: str, values: list[str]) -> None:
+    def test_a_schema_says_which_values_choose_it(self, name: str, values: list[str]) -> None:
         assert discriminator_values(ROOT, {"$ref": f"#/$defs/{name}"}, "type") == values
         assert discriminator_values(ROOT, {"$ref": f"#/$defs/{name}"}, "role") == []
 

@@ -122,7 +122,7 @@ class TestPlaces:
     def test_places_of_a_definition_are_in_every_root_unless_roots_narrow_them(self, roots, root):
         assert applied(entry("$defs/Tool", merge=X, **roots), root=root)["$defs"]["Tool"]["x"] == 1
 
-    def test_in_a_list_are_an_entry_each(self):
+    def test_places_in_a_list_are_an_entry_each(self):
         both = entry(["$defs/Tool", f"{MEMBER}/kind"], merge=X)
         first, second = parse_entries("o.yaml", json.dumps([both]))
         assert (str(first), str(second)) == ("o.yaml[0] at $defs/Tool", "o.yaml[0] at Create#/properties/kind")

@@ -31,7 +31,7 @@ def declared(**words: Any) -> Rule:
 
 
 class TestADeclaration:
-    def test_gets_its_name_area_and_documentation_from_the_function(self) -> None:
+    def test_a_declaration_gets_its_name_area_and_documentation_from_the_function(self) -> None:
         made = declared()
         assert (made.id, made.area, made.summary) == ("cheese", "test_rule", "There must be cheese.")
         assert made.doc == "There must be cheese.\n\nThe last of it counts."
@@ -46,14 +46,14 @@ class TestADeclaration:
     ) -> None:
         assert declared(**named).on == on
 
-    def test_gives_the_function_back(self) -> None:
+    def test_a_declaration_gives_the_function_back(self) -> None:
         assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
 
     def test_a_declaration_needs_no_words_beside_the_example_of_a_constant_message(self) -> None:
         made = declared(error=ApiError(400, "No cheese."), rejects=[{"input": "cheese?"}])
         assert made.rejects == {"No cheese.": Case({"input": "cheese?"})}
 
-    def test_makes_cases_of_its_examples(self) -> None:
+    def test_a_declaration_makes_cases_of_its_examples(self) -> None:
         whole = Case({}, headers={})
         made = declared(rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}])
         assert made.rejects == {"No cheese.": Case({"input": "cheese?"}), "No ham.": whole}
@@ -70,10 +70,10 @@ class TestADeclaration:
 
 
 class TestARefusal:
-    def test_may_have_facts_that_resemble_fields(self) -> None:
+    def test_a_refusal_may_have_facts_that_resemble_fields(self) -> None:
         assert declared().error_for({"thing": "{x}", "place": "{"}).message == "No {x}."
 
-    def test_without_its_facts_is_an_error(self) -> None:
+    def test_a_refusal_without_its_facts_is_an_error(self) -> None:
         with pytest.raises(KeyError):
             declared().error_for({"place": "x"})
 

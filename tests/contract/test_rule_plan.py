@@ -54,7 +54,7 @@ class TestRulesThatCannotApply:
         raw = self.BARE_IMAGE % word
         assert refused(request(parse_body(raw)[0], raw=raw)) == "image_without_source"
 
-    def test_without_bytes_to_search_all_are_called(self) -> None:
+    def test_rules_that_cannot_apply_without_bytes_to_search_all_are_called(self) -> None:
         items = [{"role": "user", "content": "hi", "n": 1 << 70}]
         assert "image_without_source" in self.rules_for(items)
 

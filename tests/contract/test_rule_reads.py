@@ -30,7 +30,7 @@ __all__ = ["excesses"]
 
 class TestEveryRule:
     @pytest.mark.slow
-    def test_reads_what_it_declares_in_all_examples(self, excesses: Excesses) -> None:
+    def test_every_rule_reads_what_it_declares_in_all_examples(self, excesses: Excesses) -> None:
         for case in CASES:
             play_case(case)
         assert excesses == {}
@@ -38,13 +38,13 @@ class TestEveryRule:
 
     @pytest.mark.slow
     @pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
-    def test_reads_what_it_declares_in_recordings(self, excesses: Excesses, tmp_path: Path) -> None:
+    def test_every_rule_reads_what_it_declares_in_recordings(self, excesses: Excesses, tmp_path: Path) -> None:
         assert verify_recordings(RECORDINGS, tmp_path).counts["exchanges"] > 6000
         assert excesses == {}
 
     @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(bodies=st.lists(st.sampled_from(BODIES), min_size=1, max_size=5), limited=st.booleans(), azure=st.booleans())
-    def test_reads_what_it_declares_in_mixed_examples(
+    def test_every_rule_reads_what_it_declares_in_mixed_examples(
         self, excesses: Excesses, bodies: list[Json], limited: bool, azure: bool
     ) -> None:
         world = World(options=WorldOptions(organization=Organization(verified=not limited)))

@@ -37,7 +37,7 @@ class TestAResponse:
         assert said.usage == made["usage"]
 
     @pytest.mark.parametrize("how", [{"stream": True}, {"background": True, "stream": True}, {"store": False}])
-    def test_says_the_same_in_any_form(self, client: Client, how: dict[str, Any]) -> None:
+    def test_a_response_says_the_same_in_any_form(self, client: Client, how: dict[str, Any]) -> None:
         client.mock.script(ANSWER)
         client.ask(**how)
         assert [(reply.text, reply.annotations) for reply in client.mock.replies] == [("See the report.", [LOGGED])]
@@ -71,7 +71,7 @@ class TestAResponse:
         client.ask(stream=True)
         assert client.mock.replies.texts == ["Partly."]
 
-    def test_refuses_in_words(self, client: Client) -> None:
+    def test_a_response_refuses_in_words(self, client: Client) -> None:
         client.mock.script(message(refusal("I cannot.")))
         client.ask()
         assert client.mock.replies.text == "I cannot."
@@ -84,7 +84,7 @@ class TestAResponse:
         client.ask([user("hi"), *answered, {"role": "assistant", "content": "Done."}])
         assert [reply.follows for reply in client.mock.replies] == [None, first["id"], None]
 
-    def test_follows_a_request_for_leave_that_it_answers(self, client: Client) -> None:
+    def test_a_response_follows_a_request_for_leave_that_it_answers(self, client: Client) -> None:
         client.mock.script(mcp_approval_request("prod", "deploy", {}), message("Done."))
         tools = [{**mcp_tool("prod"), "require_approval": "always"}]
         first = client.ask(tools=tools).body
@@ -126,7 +126,7 @@ class TestARun:
         return Desk(name="Ann", tools=[FUNCTION])
 
     @pytest.mark.parametrize("citations", ["both", "delta", "completed"])
-    def test_in_a_stream_keeps_annotations_that_came_in_one_place_only(self, desk: Desk, citations: Any) -> None:
+    def test_a_run_in_a_stream_keeps_annotations_that_came_in_one_place_only(self, desk: Desk, citations: Any) -> None:
         desk.mock.citations = citations
         desk.stream(ANSWER[1])
         [said] = desk.mock.replies

@@ -266,7 +266,7 @@ class TestAServer:
         with served(create) as url, Chat(url, "key") as chat, pytest.raises(openai.BadRequestError, match="no"):
             chat.say("Who?")
 
-    def test_whose_stream_has_no_end_is_an_error(self) -> None:
+    def test_a_server_whose_stream_has_no_end_is_an_error(self) -> None:
         async def create(request: Request) -> Any:
             told = [{"type": "response.created", "response": {}}] if (await request.json())["model"] == "one" else []
             return StreamingResponse([encode_events(told)], media_type="text/event-stream")
@@ -292,7 +292,7 @@ class TestAChat:
         assert chat.texts == ["Hi.", "And?"]
 
     @pytest.mark.harness(unused="allow")
-    def test_in_mode_both_sends_the_items_as_they_came(self, mock: Any) -> None:
+    def test_a_chat_in_mode_both_sends_the_items_as_they_came(self, mock: Any) -> None:
         mock.script(message("Hello."), message("Bye."))
         with Chat(mock.base_url, mock.api_key, mode="both") as chat:
             first = chat.say("Hi.")
@@ -312,7 +312,7 @@ class TestAChat:
         with pytest.raises(ConfigError, match=r"Chat needs openai: .*pip install"):
             Chat("http://127.0.0.1:9/v1", "key")
 
-    def test_says_that_the_openai_package_is_too_old(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_chat_says_that_the_openai_package_is_too_old(self, monkeypatch: pytest.MonkeyPatch) -> None:
         old = ModuleType("openai")
         old.__version__ = "1.50.0"  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "openai", old)

@@ -79,7 +79,7 @@ class TestAToolThatRan:
         counted(deploy)("v2")
         assert len(answered(client, "v2 is live", text)) == count
 
-    def test_after_it_was_denied_is_answered_twice(self, client: Client) -> None:
+    def test_a_tool_that_ran_after_it_was_denied_is_answered_twice(self, client: Client) -> None:
         counted(deploy)("v2")
         assert answered(client, "The user denied it.", "v2 is live") == []
 
@@ -89,7 +89,7 @@ class TestAToolThatRan:
         tool("v2")
         assert len(answered(client, "v2 is live", SKIPPED)) == 1
 
-    def test_may_have_failed(self, client: Client) -> None:
+    def test_a_tool_that_ran_may_have_failed(self, client: Client) -> None:
         def deploy(ref: str) -> None:
             raise OSError(ref)
 
@@ -109,14 +109,14 @@ class TestAToolThatRan:
             ("", "(no output)"),
         ],
     )
-    def test_may_return_what_a_framework_prints(self, client: Client, returned: Any, text: str) -> None:
+    def test_a_tool_that_ran_may_return_what_a_framework_prints(self, client: Client, returned: Any, text: str) -> None:
         def deploy(ref: str) -> Any:
             return returned
 
         counted(deploy)("v2")
         assert answered(client, text) == []
 
-    def test_may_return_an_object_that_holds_itself(self, client: Client) -> None:
+    def test_a_tool_that_ran_may_return_an_object_that_holds_itself(self, client: Client) -> None:
         ring: list[Any] = ["v2"]
         ring.append(ring)
 
@@ -126,7 +126,7 @@ class TestAToolThatRan:
         counted(deploy)("v2")
         assert answered(client, "v2") == []
 
-    def test_may_get_arguments_that_a_framework_has_parsed(self, client: Client) -> None:
+    def test_a_tool_that_ran_may_get_arguments_that_a_framework_has_parsed(self, client: Client) -> None:
         def deploy(count: int, city: City) -> str:
             return "v2 is live"
 
@@ -151,7 +151,7 @@ class TestAToolThatDidNotRun:
             '{"cancelled": 0}',
         ],
     )
-    def test_may_be_answered_with_the_reason(self, client: Client, text: str) -> None:
+    def test_a_tool_that_did_not_run_may_be_answered_with_the_reason(self, client: Client, text: str) -> None:
         counted(deploy)
         assert answered(client, text) == []
 

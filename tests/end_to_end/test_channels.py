@@ -60,7 +60,7 @@ class TestTheAction:
         values = {name: value for name, _, value in re.findall(r"(?ms)^(\w+)<<(\w+)\n(.*?)\n\2$", written)}
         return Ran(done.returncode, text, done.stdout + done.stderr, values)
 
-    def test_runs_tests_and_reports_into_the_summary(self, tmp_path: Path) -> None:
+    def test_the_action_runs_tests_and_reports_into_the_summary(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
         ran = self.run(tmp_path, "pytest -q -p no:cacheprovider")
         assert (ran.code, "1 passed" in ran.said) == (0, True), ran.said
@@ -68,7 +68,7 @@ class TestTheAction:
         kept = {file.name for file in (tmp_path / "reports").iterdir()}
         assert kept == {"report.html", "report.json", "report.sarif"}
 
-    def test_tells_the_job_what_came_out(self, tmp_path: Path) -> None:
+    def test_the_action_tells_the_job_what_came_out(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(TEST + REFUSED, encoding="utf-8")
         passed = self.run(tmp_path, "pytest -q -p no:cacheprovider test_it.py::test_it").outputs
         failed = self.run(tmp_path, "pytest -q -p no:cacheprovider").outputs
@@ -76,20 +76,20 @@ class TestTheAction:
         assert {"verdict": "failed", "report": "reports/report.html"}.items() <= failed.items()
         assert [json.loads(outputs["counts"])["unexpected"] for outputs in (passed, failed)] == [0, 1]
 
-    def test_tells_nothing_of_an_earlier_run(self, tmp_path: Path) -> None:
+    def test_the_action_tells_nothing_of_an_earlier_run(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
         self.run(tmp_path, "pytest -q -p no:cacheprovider")
         ran = self.run(tmp_path, "pytest --no-such-option")
         assert (ran.code, ran.outputs) == (4, {"verdict": "failed", "report": "", "counts": "{}"})
 
-    def test_fails_as_its_command_does_and_keeps_a_trace(self, tmp_path: Path) -> None:
+    def test_the_action_fails_as_its_command_does_and_keeps_a_trace(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(TEST + REFUSED, encoding="utf-8")
         ran = self.run(tmp_path, "pytest -q -p no:cacheprovider")
         assert ran.code == 1
         assert "refused" in ran.summary
         assert traces_of(tmp_path) == ["test_it.py::test_bad"]
 
-    def test_keeps_as_many_traces_as_its_command_says(self, tmp_path: Path) -> None:
+    def test_the_action_keeps_as_many_traces_as_its_command_says(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
         self.run(tmp_path, "pytest -q -p no:cacheprovider --harness-trace=all")
         assert traces_of(tmp_path) == ["test_it.py::test_it"]
@@ -154,18 +154,18 @@ class TestTheAction:
             ('pytest -k "a or b', "cannot be split into words: No closing quotation"),
         ],
     )
-    def test_takes_no_other_command(self, tmp_path: Path, command: str, told: str) -> None:
+    def test_the_action_takes_no_other_command(self, tmp_path: Path, command: str, told: str) -> None:
         ran = self.run(tmp_path, command)
         assert (ran.code, told in ran.said, "Traceback" in ran.said) == (2, True, False), ran.said
 
-    def test_takes_a_folder_of_any_name(self, tmp_path: Path) -> None:
+    def test_the_action_takes_a_folder_of_any_name(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
         name = "$(touch made)\nverdict=failed; 'a b"
         ran = self.run(tmp_path, "pytest -q -p no:cacheprovider", name)
         assert (ran.code, (tmp_path / "made").exists()) == (0, False), ran.said
         assert (ran.outputs["verdict"], ran.outputs["report"]) == ("passed", f"{name}/report.html")
 
-    def test_lists_its_inputs_and_outputs(self) -> None:
+    def test_the_action_lists_its_inputs_and_outputs(self) -> None:
         listed = re.findall(r"^\| `(\w+)` \|.*\| `([\w-]+)` \|$", PAGE, re.M)
         assert dict(listed) == {name: value["default"] for name, value in ACTION["inputs"].items()}
         table = re.search(r"^\| output .*?\n\n", PAGE, re.M | re.S)
@@ -212,7 +212,7 @@ class TestTheHooks:
             ("harness-scripts", "wrong.script.yaml", "Did you mean 'message'?"),
         ],
     )
-    def test_fail_for_what_is_wrong_alone(self, project: Path, hook: str, file: str, told: str) -> None:
+    def test_the_hooks_fail_for_what_is_wrong_alone(self, project: Path, hook: str, file: str, told: str) -> None:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "PRE_COMMIT_HOME": str(project / "home")}
         command = [sys.executable, "-m", "pre_commit", "run", hook, "--files", file]
         done = processes.run(command, cwd=project, env=env, timeout=100)
@@ -228,7 +228,7 @@ class TestTheHooks:
 class TestTheImage:
     TEXT = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
 
-    def test_becomes_healthy_and_serves(self, tmp_path: Path) -> None:
+    def test_the_image_becomes_healthy_and_serves(self, tmp_path: Path) -> None:
         entry, command, check = (
             json.loads(re.findall(rf"^{name} (\[.*\])$", self.TEXT, re.M)[-1])
             for name in ("ENTRYPOINT", "CMD", "HEALTHCHECK .*CMD")
@@ -244,7 +244,7 @@ class TestTheImage:
             assert "0.0.0.0" in server.stdout.readline()
             assert processes.run(healthy, cwd=tmp_path, env=env).returncode == 0
 
-    def test_runs_as_a_user_of_its_own(self) -> None:
+    def test_the_image_runs_as_a_user_of_its_own(self) -> None:
         users = re.findall(r"^USER (\S+)$", self.TEXT, re.M)
         assert users[-1] not in ("0", "root")
 
@@ -261,7 +261,7 @@ class TestTheImage:
         assert re.findall(r"docker compose (?:-f (\S+) )?up", PAGE) == [""]
 
     @pytest.mark.parametrize(("token", "is_generated"), [("", True), ("secret", False)])
-    def test_takes_the_token_of_the_environment_if_there_is_one(
+    def test_the_image_takes_the_token_of_the_environment_if_there_is_one(
         self, tmp_path: Path, token: str, is_generated: bool
     ) -> None:
         """A compose file sets the variable, to nothing if there is no token."""

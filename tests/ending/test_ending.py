@@ -212,11 +212,11 @@ class TestAScript:
         ):
             one.mock.script([incomplete(), message("Once")])
 
-    def test_does_not_end_before_it_began(self, one: Client) -> None:
+    def test_a_script_does_not_end_before_it_began(self, one: Client) -> None:
         with pytest.raises(ScriptError, match="is an empty turn"):
             one.mock.script([completed(off_schema=True)])
 
-    def test_may_decide_by_the_request(self, one: Client) -> None:
+    def test_a_script_may_decide_by_the_request(self, one: Client) -> None:
         one.mock.script(lambda request: [message("Once"), incomplete()] if request.body.get("user") else message("Hi."))
         assert one.ask(user="ann").body["status"] == "incomplete"
 

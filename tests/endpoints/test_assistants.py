@@ -44,18 +44,18 @@ class TestAnAssistant:
             ),
         ],
     )
-    def test_shows_its_tools_with_their_defaults(self, desk: Desk, tool: Any, shown: Any) -> None:
+    def test_an_assistant_shows_its_tools_with_their_defaults(self, desk: Desk, tool: Any, shown: Any) -> None:
         assert desk.send("POST /assistants", {"model": "gpt-4o", "tools": [tool]}).body["tools"] == [shown]
 
     def test_an_assistant_has_resources_for_what_it_can_use(self, desk: Desk) -> None:
         coder = {"model": "gpt-4o", "tools": [{"type": "code_interpreter"}]}
         assert desk.send("POST /assistants", coder).body["tool_resources"] == {"code_interpreter": {"file_ids": []}}
 
-    def test_may_be_made_with_a_vector_store(self, desk: Desk) -> None:
+    def test_an_assistant_may_be_made_with_a_vector_store(self, desk: Desk) -> None:
         store = made_with(desk, "POST /assistants", {"model": "gpt-4o"})
         assert (store["file_counts"]["total"], store["metadata"], store["expires_after"]) == (1, {"a": "b"}, None)
 
-    def test_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
+    def test_an_assistant_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
         before = desk.send(f"GET /assistants/{desk.assistant}").body
         changed = desk.send(f"POST /assistants/{desk.assistant}", {"name": "Bob", "metadata": {"a": "b"}}).body
         assert changed == {**before, "name": "Bob", "metadata": {"a": "b"}}
@@ -97,13 +97,13 @@ class TestAnAssistant:
     ) -> None:
         assert error(desk.send("POST /assistants", body)) == (400, message, param, code)
 
-    def test_may_have_other_tools_on_foundry(self, desk: Desk) -> None:
+    def test_an_assistant_may_have_other_tools_on_foundry(self, desk: Desk) -> None:
         body = {"model": "m", "tools": [{"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}]}
         assert desk.send("POST /api/projects/p/assistants", body, **{"api-version": "v1"}).status == 200
 
 
 class TestTheAccount:
-    def test_may_be_without_the_assistants_api(self, desk: Desk) -> None:
+    def test_the_account_may_be_without_the_assistants_api(self, desk: Desk) -> None:
         desk.mock.organization(assistants="gone")
         assert error(desk.send("GET /assistants"))[:2] == (404, "Invalid URL (GET /v1/assistants)")
         desk.mock.organization(assistants="v2")

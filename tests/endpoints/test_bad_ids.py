@@ -207,10 +207,12 @@ def test_what_the_key_has_is_there(mine: Tenant, operation: Operation) -> None:
 
 @pytest.mark.parametrize(("call", "name", "body"), slow_except_every(4, [*IN_PATHS, *IN_BODIES]), ids=by_id)
 class TestAnId:
-    def test_names_nothing_that_nobody_has(self, mine: Tenant, call: str, name: str, body: Json) -> None:
+    def test_an_id_names_nothing_that_nobody_has(self, mine: Tenant, call: str, name: str, body: Json) -> None:
         refused(mine.ask(call, {**mine.ids, name: strange(name)}, body), strange(name))
 
-    def test_names_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, call: str, name: str, body: Json) -> None:
+    def test_an_id_names_nothing_of_another_key(
+        self, mine: Tenant, theirs: Tenant, call: str, name: str, body: Json
+    ) -> None:
         refused(mine.ask(call, {**mine.ids, name: theirs.ids[name]}, body), theirs.ids[name])
 
 
@@ -246,7 +248,7 @@ class TestAList:
         last = mine.ask(operation.id, mine.ids).body["last_id"]
         assert mine.ask(operation.id, mine.ids, query={"after": last}).body["data"] == []
 
-    def test_shows_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, operation: Operation) -> None:
+    def test_a_list_shows_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, operation: Operation) -> None:
         shown = {entry["id"] for entry in mine.ask(operation.id, mine.ids).body["data"]}
         assert shown
         assert shown.isdisjoint(theirs.ids.values())

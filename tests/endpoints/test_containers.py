@@ -66,7 +66,7 @@ class TestContainers:
             assert client.send(f"GET /containers/{id}").body["status"] == status
 
     @pytest.mark.parametrize("asked", [21, 0])
-    def test_it_lives_twenty_minutes_at_most(self, client, asked):
+    def test_containers_lives_twenty_minutes_at_most(self, client, asked):
         answer = client.send("POST /containers", {"name": "data", "expires_after": minutes(asked)})
         assert error(answer)[::2] == (400, "expires_after.minutes")
 
@@ -109,7 +109,7 @@ class TestItsFiles:
         refused = copy(client, client.mock.container(), body, kind)
         assert (refused.status, refused.rule) == (400, "container_file_incomplete")
 
-    def test_they_are_gone_with_an_expired_container(self, client):
+    def test_its_files_are_gone_with_an_expired_container(self, client):
         container = client.mock.container()
         client.world.skip(LIFETIME)
         assert error(put(client, container)) == (400, "Container is expired.", None, None)

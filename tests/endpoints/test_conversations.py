@@ -23,7 +23,9 @@ def listed(client: Client, id: str, **query: Any) -> list[str]:
 
 class TestAConversation:
     @pytest.mark.parametrize(("metadata", "kept"), [({"b": "c"}, {"b": "c"}), ({}, {}), (None, {})])
-    def test_gets_other_metadata_for_what_it_had(self, client: Client, metadata: Any, kept: dict[str, str]) -> None:
+    def test_a_conversation_gets_other_metadata_for_what_it_had(
+        self, client: Client, metadata: Any, kept: dict[str, str]
+    ) -> None:
         made = client.send("POST /conversations", {"metadata": {"a": "b"}}).body
         changed = client.send(f"POST /conversations/{made['id']}", {"metadata": metadata}).body
         assert changed == {**made, "metadata": kept}
@@ -46,7 +48,7 @@ class TestAConversation:
         said = error(client.send(f"POST /conversations/{start(client)}", {}))
         assert said == (400, "Missing required parameter: 'metadata'.", "metadata", "missing_required_parameter")
 
-    def test_leaves_its_items_where_else_they_are_stored(self, client: Client) -> None:
+    def test_a_conversation_leaves_its_items_where_else_they_are_stored(self, client: Client) -> None:
         id = start(client)
         said = client.ask(conversation=id).body["output"][0]["id"]
         client.send(f"DELETE /conversations/{id}")
@@ -71,7 +73,7 @@ class TestItsItems:
         refused = error(client.send(f"GET /conversations/{id}/items", after="msg_x"))
         assert refused[:3] == (404, "No item found with id 'msg_x'.", "after")
 
-    def test_can_be_read_one_by_one(self, client: Client) -> None:
+    def test_its_items_can_be_read_one_by_one(self, client: Client) -> None:
         id = start(client, user("a"))
         (item,) = client.send(f"GET /conversations/{id}/items").body["data"]
         query = {"include": ["message.input_image.image_url"]}
@@ -99,7 +101,7 @@ class TestItsItems:
         refused = error(client.ask([OUTPUT], conversation=id))
         assert refused[1] == "No tool call found for function call output with call_id call_1."
 
-    def test_can_be_referred_to_until_they_are_deleted_everywhere(self, client: Client) -> None:
+    def test_its_items_can_be_referred_to_until_they_are_deleted_everywhere(self, client: Client) -> None:
         id = start(client, user("a"))
         item = client.send(f"GET /conversations/{id}/items").body["data"][0]["id"]
         reference = {"type": "item_reference", "id": item}
@@ -170,7 +172,7 @@ class TestItsItems:
         assert error(client.send(f"POST /conversations/{start(client)}/items", {"items": [item]})) == missing
         assert client.ask([user("a"), item]).status == 200
 
-    def test_may_refer_only_to_what_there_is(self, client: Client) -> None:
+    def test_its_items_may_refer_only_to_what_there_is(self, client: Client) -> None:
         refused = client.send("POST /conversations", {"items": [{"type": "item_reference", "id": "msg_x"}]})
         assert error(refused)[:3] == (404, "Item with id 'msg_x' not found.", "items")
 
@@ -179,11 +181,11 @@ class TestItsItems:
         [[CALL], [OUTPUT], [user("a")] * 20, [], [user([{"type": "input_image", "image_url": PNG}])]],
         ids=["a call alone", "an output alone", "twenty", "none", "a picture"],
     )
-    def test_may_be(self, client: Client, items: list[Any]) -> None:
+    def test_its_items_may_be(self, client: Client, items: list[Any]) -> None:
         assert client.send(f"POST /conversations/{start(client)}/items", {"items": items}).status == 200
 
     @pytest.mark.parametrize("body", [None, {}, {"items": None}])
-    def test_must_be_given_to_be_added(self, client: Client, body: Any) -> None:
+    def test_its_items_must_be_given_to_be_added(self, client: Client, body: Any) -> None:
         said = error(client.send(f"POST /conversations/{start(client)}/items", body))
         assert said[:3] == (400, "Missing required parameter: 'items'.", "items")
 

@@ -23,7 +23,7 @@ class TestAMessage:
             "metadata": {},
         }
 
-    def test_may_hold_pictures_and_attachments(self, desk: Desk) -> None:
+    def test_a_message_may_hold_pictures_and_attachments(self, desk: Desk) -> None:
         parts = [
             {"type": "text", "text": "Look."},
             {"type": "image_file", "image_file": {"file_id": "file-1"}},
@@ -63,7 +63,7 @@ class TestAMessage:
         rest = desk.messages(thread, after=page["last_id"], order="asc")
         assert [text(item)["value"] for item in rest] == ["c"]
 
-    def test_can_be_listed_by_the_run_that_made_it(self, desk: Desk) -> None:
+    def test_a_message_can_be_listed_by_the_run_that_made_it(self, desk: Desk) -> None:
         run = desk.settled(desk.run(desk.thread("hi")).body)
         (made,) = desk.messages(run["thread_id"], run_id=run["id"])
         assert (made["role"], made["run_id"], made["status"]) == ("assistant", run["id"], "completed")

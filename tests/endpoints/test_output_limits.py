@@ -42,11 +42,11 @@ class TestMaxOutputTokens:
         said = cut(client).body
         assert (said["status"], said["usage"]["output_tokens"] > 16) == ("completed", True)
 
-    def test_keeps_the_exact_deltas(self, client: Client) -> None:
+    def test_max_output_tokens_keeps_the_exact_deltas(self, client: Client) -> None:
         client.mock.script(message([f"{word} " for word in WORDS.split()]))
         assert text_deltas(cut(client, stream=True)) == [*[f"{word} " for word in SIXTEEN.split()[:-1]], "w15"]
 
-    def test_counts_the_words_of_all_messages_and_nothing_else(self, client: Client) -> None:
+    def test_max_output_tokens_counts_the_words_of_all_messages_and_nothing_else(self, client: Client) -> None:
         called = mcp_call("docs", "ask", output=WORDS)
         comment = message("One two.", phase="commentary")
         client.mock.script([reasoning(WORDS), called, comment, message(WORDS), message("")])
@@ -69,7 +69,7 @@ class TestMaxOutputTokens:
         client.mock.script(message(refusal(WORDS)))
         assert cut(client).body["output"][0]["content"] == [{"type": "refusal", "refusal": SIXTEEN}]
 
-    def test_leaves_a_turn_alone_that_says_itself_how_it_ends(self, client: Client) -> None:
+    def test_max_output_tokens_leaves_a_turn_alone_that_says_itself_how_it_ends(self, client: Client) -> None:
         client.mock.script([message(WORDS), incomplete("content_filter")])
         said = cut(client).body
         assert said["incomplete_details"] == {"reason": "content_filter"}
@@ -77,14 +77,14 @@ class TestMaxOutputTokens:
 
 
 class TestAnInputThatExceedsTheWindow:
-    def test_fails_in_its_stream_and_takes_no_turn(self, client: Client) -> None:
+    def test_an_input_that_exceeds_the_window_fails_in_its_stream_and_takes_no_turn(self, client: Client) -> None:
         client.mock.script(message("Next."))
         answer = client.ask(model="gpt-4", input=MORE, stream=True)
         assert (answer.status, types(answer)) == (200, WINDOW_EXCEEDED)
         assert answer.events[-1]["response"]["error"]["code"] == "context_length_exceeded"
         assert client.ask(model="gpt-4", input="hi").body["output"][0]["content"][0]["text"] == "Next."
 
-    def test_can_be_scripted_for_any_model(self, client: Client) -> None:
+    def test_an_input_that_exceeds_the_window_can_be_scripted_for_any_model(self, client: Client) -> None:
         client.mock.script(failed("context_length_exceeded"), failed("context_length_exceeded"))
         assert types(client.ask(model="my-model", stream=True)) == WINDOW_EXCEEDED
         scripted, unscripted = client.ask(model="my-model"), client.ask(model="gpt-4", input=MORE)

@@ -41,7 +41,7 @@ class TestADeclaration:
         schemas = (made.body_schema, made.query_schema, made.answer_schema)
         assert (made.id, schemas) == ("POST /cheeses/{cheese_id}", ("CreateResponse", None, "Response"))
 
-    def test_cannot_be_made_twice(self) -> None:
+    def test_a_declaration_cannot_be_made_twice(self) -> None:
         operation("GET", "/cheeses")(self.handler)
         with pytest.raises(RegistrationError, match="operation GET /cheeses is declared twice"):
             operation("GET", "/cheeses")(self.handler)
@@ -57,13 +57,15 @@ class TestADeclaration:
             (Cursors("item", lambda request, world: ["brie"]), "No item found with id 'edam'."),
         ],
     )
-    def test_says_what_the_cursors_of_a_list_name(self, client: Client, cursors: Cursors, words: str) -> None:
+    def test_a_declaration_says_what_the_cursors_of_a_list_name(
+        self, client: Client, cursors: Cursors, words: str
+    ) -> None:
         path = f"/{cursors.kind}_cheeses"  # what is checked of an operation is remembered by its path
         operation("GET", path, cursors=cursors)(self.handler)
         assert client.send(f"GET {path}", after="brie").status == 200
         assert error(client.send(f"GET {path}", before="edam")) == (404, words, "before", None)
 
-    def test_names_schemas_that_exist(self) -> None:
+    def test_a_declaration_names_schemas_that_exist(self) -> None:
         known = {None, *root_names(schemas_directory())}
         for declared in OPERATIONS.values():
             assert {declared.body_schema, declared.query_schema, declared.answer_schema} <= known
@@ -106,7 +108,7 @@ def texts(client: Client, id: str, **query: str) -> list[str]:
 
 
 class TestAResponse:
-    def test_can_be_read_back_until_it_is_deleted(self, client: Client) -> None:
+    def test_a_response_can_be_read_back_until_it_is_deleted(self, client: Client) -> None:
         made = client.ask().body
         read = client.send(f"GET /responses/{made['id']}")
         assert (read.status, read.body["output"], read.body["id"]) == (200, made["output"], made["id"])
@@ -124,14 +126,14 @@ class TestAResponse:
         made = client.ask(**members).body
         assert client.send(f"GET /responses/{made['id']}").status == 404
 
-    def test_lists_its_own_input_and_not_what_it_continues(self, client: Client) -> None:
+    def test_a_response_lists_its_own_input_and_not_what_it_continues(self, client: Client) -> None:
         first = client.ask([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]).body["id"]
         second = client.ask("c", previous_response_id=first).body["id"]
         assert texts(client, first) == ["b", "a"]
         assert texts(client, first, order="asc", limit="1") == ["a"]
         assert texts(client, second) == ["c"]
 
-    def test_gives_its_input_items_ids_to_page_by(self, client: Client) -> None:
+    def test_a_response_gives_its_input_items_ids_to_page_by(self, client: Client) -> None:
         id = client.ask([{"role": "user", "content": text} for text in "abc"]).body["id"]
         page = client.send(f"GET /responses/{id}/input_items", limit="2").body
         assert (page["has_more"], page["last_id"]) == (True, page["data"][1]["id"])
@@ -164,7 +166,7 @@ class TestAResponse:
     @pytest.mark.parametrize(
         ("options", "padded"), [({}, True), ({"stream_options": {"include_obfuscation": False}}, False)]
     )
-    def test_may_be_streamed_with_or_without_padding(self, options: dict[str, Any], padded: bool) -> None:
+    def test_a_response_may_be_streamed_with_or_without_padding(self, options: dict[str, Any], padded: bool) -> None:
         events = Client().ask(stream=True, **options).events or ()
         deltas = [event for event in events if event["type"].endswith(".delta")]
         assert deltas
@@ -184,7 +186,7 @@ WHOLE_TEXT = {**TEXT, "annotations": [], "logprobs": []}
 
 
 class TestWhatAnItemBecomes:
-    def test_in_the_list_is_typed_and_in_parts(self, client: Client) -> None:
+    def test_what_an_item_becomes_in_the_list_is_typed_and_in_parts(self, client: Client) -> None:
         said = [
             {"role": "user", "content": "a", "id": "msg_mine"},
             {"role": "assistant", "content": "b", "phase": "commentary"},
@@ -258,7 +260,7 @@ class TestACallOfAnAsyncTool:
 
 
 class TestAConversation:
-    def test_can_be_made_read_and_deleted(self, client: Client) -> None:
+    def test_a_conversation_can_be_made_read_and_deleted(self, client: Client) -> None:
         made = client.send("POST /conversations", {"metadata": {"a": "b"}}).body
         assert (made["object"], made["metadata"]) == ("conversation", {"a": "b"})
         assert client.send(f"GET /conversations/{made['id']}").body == made
@@ -267,7 +269,7 @@ class TestAConversation:
         assert client.send(f"GET /conversations/{made['id']}").status == 404
 
     @pytest.mark.parametrize("body", [None, {}, {"items": None, "metadata": None}])
-    def test_may_begin_empty(self, client: Client, body: Any) -> None:
+    def test_a_conversation_may_begin_empty(self, client: Client, body: Any) -> None:
         id = client.send("POST /conversations", body).body["id"]
         assert client.world.store.conversations[id].items == []
 

@@ -88,7 +88,7 @@ class TestAFunctionCall:
         assert (seen[1]["input"][2]["output"], seen[1]["agent"]) == ("ok", {"name": "Ann"})
         assert seen[1]["tools"][0]["name"] == "f"
 
-    def test_may_follow_a_message(self, desk: Desk) -> None:
+    def test_a_function_call_may_follow_a_message(self, desk: Desk) -> None:
         events = desk.stream(message("Wait."), function_call("f", {}))
         assert names(events)[-4:-1] == [*STEP, "thread.run.step.delta", "thread.run.requires_action"][-3:]
         assert text(data(events, "thread.message.completed")[0])["value"] == "Wait."
@@ -152,7 +152,7 @@ class TestPolling:
 
 class TestAnEnd:
     @pytest.mark.parametrize("reads", [0, 1])
-    def test_comes_by_cancelling(self, desk: Desk, reads: int) -> None:
+    def test_an_end_comes_by_cancelling(self, desk: Desk, reads: int) -> None:
         run = desk.run(desk.thread("hi")).body
         for _ in range(reads):
             desk.read(run)
@@ -163,10 +163,10 @@ class TestAnEnd:
         assert len(desk.messages(run["thread_id"])) == 1
         assert desk.run(run["thread_id"]).status == 200
 
-    def test_comes_without_a_message(self, desk: Desk) -> None:
+    def test_an_end_comes_without_a_message(self, desk: Desk) -> None:
         assert names(desk.stream(empty())) == [*START, "thread.run.completed", "done"]
 
-    def test_changes_nothing_once_it_is_cancelled_or_has_ended(self, desk: Desk) -> None:
+    def test_an_end_changes_nothing_once_it_is_cancelled_or_has_ended(self, desk: Desk) -> None:
         run, other = desk.run(desk.thread("hi")).body, desk.run(desk.thread("hi")).body
         first, again = (desk.send(f"POST {path(run)}/cancel").body for _ in range(2))
         assert first == again
@@ -175,13 +175,13 @@ class TestAnEnd:
         assert desk.send(f"POST {path(other)}/cancel").body == completed == desk.read(other)
         assert completed["status"] == "completed"
 
-    def test_leaves_a_call_unanswered(self, desk: Desk) -> None:
+    def test_an_end_leaves_a_call_unanswered(self, desk: Desk) -> None:
         run = desk.stream(function_call("f", {}))[-2]["data"]
         desk.send(f"POST {path(run)}/cancel")
         assert desk.read(run)["status"] == "cancelled"
         assert desk.steps(run)[0]["status"] == "cancelled"
 
-    def test_comes_by_itself_after_ten_minutes(self, desk: Desk) -> None:
+    def test_an_end_comes_by_itself_after_ten_minutes(self, desk: Desk) -> None:
         run = desk.stream(function_call("f", {}))[-2]["data"]
         desk.mock.skip(590)
         assert desk.read(run)["status"] == "requires_action"
@@ -191,7 +191,7 @@ class TestAnEnd:
         desk.mock.script(message("ok"))
         assert desk.run(run["thread_id"]).status == 200
 
-    def test_may_be_incomplete(self, desk: Desk) -> None:
+    def test_an_end_may_be_incomplete(self, desk: Desk) -> None:
         events = desk.stream(message("Once upon"), incomplete())
         assert names(events)[-4:] == ["thread.message.incomplete", *END[1:]]
         (left,) = data(events, "thread.message.incomplete")
@@ -201,7 +201,7 @@ class TestAnEnd:
         assert (run["status"], run["incomplete_details"]) == ("incomplete", {"reason": "max_completion_tokens"})
 
     @pytest.mark.parametrize("turn", [[message("Once")], [function_call("f", {})], []])
-    def test_may_be_a_failure(self, desk: Desk, turn: list[Any]) -> None:
+    def test_an_end_may_be_a_failure(self, desk: Desk, turn: list[Any]) -> None:
         events = desk.stream(*turn, failed("rate_limit_exceeded", "Slow down."))
         run = events[-2]["data"]
         assert (events[-2]["event"], run["status"]) == ("thread.run.failed", "failed")

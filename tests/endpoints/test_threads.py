@@ -7,18 +7,18 @@ from tests.support.threads import Desk, made_with, path
 
 
 class TestAThread:
-    def test_may_begin_empty_and_without_a_body(self, desk: Desk) -> None:
+    def test_a_thread_may_begin_empty_and_without_a_body(self, desk: Desk) -> None:
         made = desk.send("POST /threads").body
         assert (made["object"], made["metadata"], made["tool_resources"]) == ("thread", {}, {})
         assert desk.messages(made["id"]) == []
 
-    def test_shows_the_resources_of_a_code_interpreter_only_when_it_is_read(self, desk: Desk) -> None:
+    def test_a_thread_shows_the_resources_of_a_code_interpreter_only_when_it_is_read(self, desk: Desk) -> None:
         id = desk.thread()
         assert desk.send(f"GET /threads/{id}").body["tool_resources"] == {"code_interpreter": {"file_ids": []}}
         changed = desk.send(f"POST /threads/{id}", {"metadata": {"a": "b"}}).body
         assert (changed["metadata"], changed["tool_resources"]) == ({"a": "b"}, {})
 
-    def test_may_be_made_with_a_vector_store_that_lasts_a_week_without_use(self, desk: Desk) -> None:
+    def test_a_thread_may_be_made_with_a_vector_store_that_lasts_a_week_without_use(self, desk: Desk) -> None:
         store = made_with(desk, "POST /threads", {})
         assert (store["file_counts"]["total"], store["metadata"]) == (1, {"a": "b"})
         assert store["expires_at"] - store["last_active_at"] == 7 * 86_400
@@ -32,13 +32,13 @@ class TestAThread:
         assert known == {"vector_store_ids": list(desk.world.store.vector_stores)}
         assert known["vector_store_ids"][0] == other
 
-    def test_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
+    def test_a_thread_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
         id = desk.send("POST /threads", {"metadata": {"a": "b"}}).body["id"]
         store = {"file_search": {"vector_store_ids": ["vs_1"]}}
         assert desk.send(f"POST /threads/{id}", {"tool_resources": store}).body["metadata"] == {"a": "b"}
         assert desk.send(f"GET /threads/{id}").body["tool_resources"] == store
 
-    def test_takes_everything_with_it_when_it_is_deleted(self, desk: Desk) -> None:
+    def test_a_thread_takes_everything_with_it_when_it_is_deleted(self, desk: Desk) -> None:
         run = desk.run(desk.thread("hi")).body
         id = run["thread_id"]
         assert desk.send(f"DELETE /threads/{id}").body == {"id": id, "object": "thread.deleted", "deleted": True}

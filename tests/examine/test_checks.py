@@ -43,7 +43,7 @@ def called(*outputs: Any) -> Client:
 
 class TestToolsThatRan:
     @pytest.mark.parametrize("ran", [[SHIP, UNDO], [UNDO, SHIP]])
-    def test_may_run_in_any_order(self, ran: Sequence[tuple[str, Any]]) -> None:
+    def test_tools_that_ran_may_run_in_any_order(self, ran: Sequence[tuple[str, Any]]) -> None:
         assert list(checks.runs(SHIP, UNDO)(seen(*ran))) == []
 
     @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ class TestToolsThatRan:
         assert told.startswith("tools ran: ")
         assert "; the model called ship(" in told
 
-    def test_run_in_the_order_of_their_calls_where_that_matters(self) -> None:
+    def test_tools_that_ran_run_in_the_order_of_their_calls_where_that_matters(self) -> None:
         ordered = checks.runs(SHIP, UNDO, ordered=True)
         assert list(ordered(seen(SHIP, UNDO))) == []
         assert len(list(ordered(seen(UNDO, SHIP)))) == 1

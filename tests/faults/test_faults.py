@@ -53,7 +53,7 @@ class TestACutStream:
         ("after", "sent", "share"),
         [(0, 0, 0), (1, 1, 0), (4, 4, 0), (4.5, 4, 0.5), (WHOLE - 1, WHOLE - 1, 0), (WHOLE - 0.5, WHOLE - 1, 0.5)],
     )
-    def test_ends_after_so_many_events_or_within_one(self, client, after, sent, share):
+    def test_a_cut_stream_ends_after_so_many_events_or_within_one(self, client, after, sent, share):
         whole = streamed(client, ONCE)
         assert len(whole.events) == WHOLE
         answer = streamed(client, cut(ONCE, after=after))
@@ -68,10 +68,10 @@ class TestACutStream:
         assert types(answer)[-1] == "output_item.done"
         assert (answer.delivery.partial_event, answer.delivery.partial_share) == (None, 0)
 
-    def test_may_be_cut_twice_and_ends_at_the_first(self, client):
+    def test_a_cut_stream_may_be_cut_twice_and_ends_at_the_first(self, client):
         assert len(streamed(client, cut(cut(ONCE, after=5), after=3)).events) == 3
 
-    def test_may_have_an_ending(self, client):
+    def test_a_cut_stream_may_have_an_ending(self, client):
         assert types(streamed(client, cut([ONCE, failed()], after=100)))[-1] == "error"
         assert types(streamed(client, cut([ONCE, incomplete()], after=2)))[-1] == "in_progress"
 
@@ -129,21 +129,21 @@ class TestWhatWasToldSoFar:
         part = streamed(client, cut(noted, after=after)).body["output"][0]["content"][0]
         assert [note["file_id"] for note in part["annotations"]] == ["file-1"]
 
-    def test_passes_over_events_that_add_nothing(self, client):
+    def test_what_was_told_so_far_passes_over_events_that_add_nothing(self, client):
         answer = streamed(client, cut(web_search_call("news"), after=5), tools=TOOLS)
         assert types(answer)[-1] == "web_search_call.searching"
         assert answer.body["output"][0]["type"] == "web_search_call"
 
 
 class TestACutAnswer:
-    def test_ends_in_the_middle_of_its_body(self, client):
+    def test_a_cut_answer_ends_in_the_middle_of_its_body(self, client):
         answer = asked(client, cut(ONCE, after=1))
         assert answer.delivery.disconnects
         assert answer.body.startswith(b'{"id":"resp_')
         with pytest.raises(orjson.JSONDecodeError):
             orjson.loads(answer.body)
 
-    def test_ends_before_its_body(self, client):
+    def test_a_cut_answer_ends_before_its_body(self, client):
         assert asked(client, cut(ONCE, after=0)).body == b""
 
 
@@ -177,16 +177,16 @@ class TestAPause:
         assert answer.delivery.pauses == [Pause(after=3, until=gate), Pause(0.5)]
         assert not answer.delivery.disconnects
 
-    def test_finds_a_gate_of_the_world_by_its_name(self, client):
+    def test_a_pause_finds_a_gate_of_the_world_by_its_name(self, client):
         answer = streamed(client, pause(ONCE, after=3, until="shown"))
         (held,) = answer.delivery.pauses
         assert held.until is client.mock.gate("shown")
 
-    def test_holds_after_so_many_events_or_before_each(self):
+    def test_a_pause_holds_after_so_many_events_or_before_each(self):
         assert [Pause(1, 2).applies_at(sent) for sent in range(4)] == [False, False, True, False]
         assert [Pause(1).applies_at(sent) for sent in range(4)] == [True] * 4
 
-    def test_ends_when_its_gate_opens_before_or_after(self):
+    def test_a_pause_ends_when_its_gate_opens_before_or_after(self):
         gate, woken = Gate(), []
         gate.add_callback(early := lambda: woken.append("early"))
         gate.add_callback(gone := lambda: woken.append("gone"))
@@ -224,7 +224,7 @@ class TestARefusal:
         ("after", "seconds", "ms"),
         [("1s", "1", "1000"), ("200ms", "1", "200"), ("2m", "120", "120000"), (1.5, "2", "1500"), (0, "0", "0")],
     )
-    def test_says_when_to_try_again(self, client, after, seconds, ms):
+    def test_a_refusal_says_when_to_try_again(self, client, after, seconds, ms):
         headers = asked(client, rate_limit(after)).headers
         assert (headers["retry-after"], headers["retry-after-ms"]) == (seconds, ms)
         assert headers["x-ratelimit-remaining-requests"] == "0"
@@ -236,7 +236,7 @@ class TestARefusal:
         answer = client.api.handle(ReceivedRequest("POST", "/openai/v1/responses", AZURE, raw=body))
         assert (answer.status, answer.rule, answer.headers["retry-after-ms"]) == (429, "too_many_requests", "1000")
 
-    def test_keeps_and_asks_nothing(self, client):
+    def test_a_refusal_keeps_and_asks_nothing(self, client):
         ran = []
         client.mock.mcp("prod", {"deploy": lambda: ran.append("deploy") or "live"})
         tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]
@@ -321,7 +321,7 @@ class TestAScript:
         assert told[2] > 3
         assert heard == ["a", "b"]
 
-    def test_may_decide_on_a_fault_in_a_function_or_a_generator(self, client):
+    def test_a_script_may_decide_on_a_fault_in_a_function_or_a_generator(self, client):
         def model(request):
             yield rate_limit("1s")
             yield ONCE
@@ -330,7 +330,7 @@ class TestAScript:
         client.mock.script(*turns)
         assert [asked(client).status for _ in range(3)] == [503, 429, 200]
 
-    def test_knows_every_fault_by_name(self):
+    def test_a_script_knows_every_fault_by_name(self):
         refusals = {"rate_limit", "server_error", "overloaded", "hang_up", "http_error"}
         alterations = {"insert_event", "add_members", "add_item", "skip_numbers", "stream_error", "end_stream"}
         assert set(FAULTS) == {"cut", "pause", "pace", "delay", "chunks", "framing", *refusals, *alterations}
@@ -346,7 +346,7 @@ class TestAScript:
         assert line_from_wire({"type": "rate_limit", "after": "1s"}, NON_ITEM_LINES) == rate_limit("1s")
         assert line_from_wire({"type": "incomplete"}, NON_ITEM_LINES) == incomplete()
 
-    def test_says_what_is_missing(self):
+    def test_a_script_says_what_is_missing(self):
         with pytest.raises(ScriptError, match="cut: missing 1 required positional argument: 'after'"):
             line_from_wire({"type": "cut"}, NON_ITEM_LINES)
 

@@ -57,7 +57,7 @@ class TestAStream:
         events = by_event(streamed(pace(call, tokens=10), tools=tools))
         assert max(time for name, time in events if name == "response.function_call_arguments.delta") > 0.3
 
-    def test_without_jitter_is_never_out_of_order_and_with_it_neither(self) -> None:
+    def test_a_stream_without_jitter_is_never_out_of_order_and_with_it_neither(self) -> None:
         answer = streamed(pace(message(["word "] * 50), ttft=0.3, tokens=80, jitter=0.5))
         assert times(answer) == sorted(times(answer))
 
@@ -78,13 +78,13 @@ class TestAStream:
 
 
 class TestAnAnswerThatIsNoStream:
-    def test_comes_as_late_as_its_last_token(self) -> None:
+    def test_an_answer_that_is_no_stream_comes_as_late_as_its_last_token(self) -> None:
         client = Client()
         client.mock.script(pace(message(WORDS), ttft=1, tokens=10))
         answer = client.ask()
         assert times(answer) == [1 + answer.body["usage"]["output_tokens"] / 10]
 
-    def test_in_the_background_comes_at_once(self) -> None:
+    def test_an_answer_that_is_no_stream_in_the_background_comes_at_once(self) -> None:
         client = Client()
         client.mock.script(pace(message(WORDS), ttft=1, tokens=10))
         assert times(client.ask(background=True)) == []
@@ -97,7 +97,7 @@ class TestTheDefault:
         assert max(times(streamed(message(WORDS), client))) == 2
         assert max(times(streamed(pace(message(WORDS), ttft=1), client))) == 1
 
-    def test_holds_for_a_whole_server(self) -> None:
+    def test_the_default_holds_for_a_whole_server(self) -> None:
         api = MockApi(fallback=lambda _: [message("ok")], pace=Pace(ttft=2))
         answer = post(api, {"model": "gpt-4.1", "input": "hi", "stream": True})
         assert max(times(answer)) == 2
@@ -135,11 +135,11 @@ class TestHowItIsWritten:
             ("tokens=80,tokens=10", "pace: tokens is set twice."),
         ],
     )
-    def test_refuses_what_is_none(self, text: str, said: str) -> None:
+    def test_how_it_is_written_refuses_what_is_none(self, text: str, said: str) -> None:
         with pytest.raises(ScriptError) as raised:
             parse_pace(text)
         assert str(raised.value).startswith(said)
 
-    def test_refuses_it_on_the_command_line(self) -> None:
+    def test_how_it_is_written_refuses_it_on_the_command_line(self) -> None:
         result = run_cli("serve", "--pace", "ttft=soon")
         assert (result.exit_code, result.stderr[:46]) == (2, "responses-harness: pace: ttft is 'soon'. Pass ")

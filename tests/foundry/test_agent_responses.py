@@ -48,7 +48,7 @@ class TestAConversation:
         assert ask(project, {"agent_reference": HELPER, "conversation": id}).status == 200
 
     @pytest.mark.parametrize("missing", [{}, {"conversation": None}, {"conversation": ""}])
-    def test_must_be_there_where_nothing_is_asked(self, project: ProjectClient, missing: Json) -> None:
+    def test_a_conversation_must_be_there_where_nothing_is_asked(self, project: ProjectClient, missing: Json) -> None:
         refused = refusal(ask(project, {"agent_reference": HELPER, **missing}))
         assert refused[:2] == (400, "Missing required parameter: 'input'.")
 
@@ -128,7 +128,7 @@ class TestBesideAnAgent:
 class TestAMessage:
     @pytest.mark.parametrize("role", ["system", "developer"])
     @pytest.mark.parametrize("beside", [{"agent_reference": HELPER}, {"model": "mine"}])
-    def test_with_instructions_needs_a_type(self, project: ProjectClient, role: str, beside: Json) -> None:
+    def test_a_message_with_instructions_needs_a_type(self, project: ProjectClient, role: str, beside: Json) -> None:
         item = {"role": role, "content": "Be brief."}
         status, words, param = refusal(ask(project, {**beside, "input": [item, USER]}))
         assert (status, words[:41], param) == (400, "Invalid value: ''. Supported values are: ", "input[1]")
@@ -139,7 +139,7 @@ class TestAMessage:
         answer = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
         assert ask(project, {**ASKED, "input": [USER, answer, USER]}).status == 200
 
-    def test_may_be_added_to_a_conversation_without_one(self, project: ProjectClient) -> None:
+    def test_a_message_may_be_added_to_a_conversation_without_one(self, project: ProjectClient) -> None:
         assert ask(project, {"items": [{"role": "system", "content": "x"}]}, path="/conversations").status == 200
 
     def test_a_message_of_an_assistant_was_to_be_whole_before_agents_were_final(self, project: ProjectClient) -> None:

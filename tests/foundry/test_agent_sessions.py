@@ -67,7 +67,7 @@ class TestASession:
         assert [entry["agent_session_id"] for entry in listed.pop("data")] == ["mine", first]
         assert listed == {"first_id": second, "last_id": first, "has_more": False}
 
-    def test_may_be_opened_without_a_body(self, project: ProjectClient) -> None:
+    def test_a_session_may_be_opened_without_a_body(self, project: ProjectClient) -> None:
         assert project.ask(f"POST {SESSIONS}").body["version_indicator"]["agent_version"] == "1"
 
     def test_a_session_is_backed_by_a_version_that_there_is(self, project: ProjectClient) -> None:
@@ -96,7 +96,7 @@ class TestASession:
         for call in (f"GET {session}", f"POST {session}:stop", f"GET {session}/files", f"DELETE {session}/files"):
             assert project.ask(call).rule == "session_not_found"
 
-    def test_could_be_deleted_twice(self, project: ProjectClient) -> None:
+    def test_a_session_could_be_deleted_twice(self, project: ProjectClient) -> None:
         project.world.set_date("2026-05-19")
         for _ in range(2):
             assert project.ask(f"DELETE {SESSIONS}/x").status == 204
@@ -113,7 +113,7 @@ class TestASession:
         id = project.respond(ENDPOINT).body["agent_session_id"]
         assert project.names(SESSIONS, "agent_session_id") == [id]
 
-    def test_in_use_keeps_its_agent_and_its_version_from_being_deleted(
+    def test_a_session_in_use_keeps_its_agent_and_its_version_from_being_deleted(
         self, project: ProjectClient, session: str
     ) -> None:
         for path in ("/agents/hosted", "/agents/hosted/versions/1"):
@@ -132,7 +132,7 @@ class TestASession:
 class TestAUser:
     """One on whose behalf a service asks."""
 
-    def test_sees_own_sessions_only(self, project: ProjectClient) -> None:
+    def test_a_user_sees_own_sessions_only(self, project: ProjectClient) -> None:
         project.ask(f"POST {SESSIONS}", {"agent_session_id": "hers"}, ALICE)
         opened(project, agent_session_id="ours")
         for user, ids in ((ALICE, ["hers"]), (BOB, []), ({}, ["ours", "hers"])):
@@ -146,7 +146,7 @@ class TestAUser:
         assert refused.body["error"]["code"] == "session_not_accessible"
         assert project.ask(f"GET {SESSIONS}/hers", headers=BOB).status == 200
 
-    def test_does_not_find_what_another_has_begun(self, project: ProjectClient) -> None:
+    def test_a_user_does_not_find_what_another_has_begun(self, project: ProjectClient) -> None:
         body = {"input": "hi"}
         first = project.ask(f"POST {ENDPOINT}/responses", body, ALICE).body["id"]
         conversation = project.ask(f"POST {ENDPOINT}/conversations", {}, ALICE).body["id"]
@@ -183,17 +183,17 @@ class TestAFile:
         assert project.ask(f"DELETE {files}", path="remote").status == 204
         assert project.get(files)["entries"] == []
 
-    def test_must_be_named_and_be_there(self, project: ProjectClient, session: str) -> None:
+    def test_a_file_must_be_named_and_be_there(self, project: ProjectClient, session: str) -> None:
         assert project.ask(f"PUT {session}/files/content", b"x").rule == "session_file_path_missing"
         for call in (f"GET {session}/files/content", f"DELETE {session}/files"):
             assert project.ask(call, path="x").rule == "project_object_not_found"
 
     @pytest.mark.parametrize("path", ["../../x", "/./x", "x", "a/../x"])
-    def test_stays_below_the_home(self, project: ProjectClient, session: str, path: str) -> None:
+    def test_a_file_stays_below_the_home(self, project: ProjectClient, session: str, path: str) -> None:
         put(project, session, path)
         assert [entry["name"] for entry in project.get(f"{session}/files")["entries"]] == ["x"]
 
-    def test_may_have_an_odd_name(self, project: ProjectClient, session: str) -> None:
+    def test_a_file_may_have_an_odd_name(self, project: ProjectClient, session: str) -> None:
         put(project, session, 'a"\r\né.txt')
         read = project.ask(f"GET {session}/files/content", path='a"\r\né.txt')
         assert read.headers["content-disposition"].startswith("attachment; filename=a____.txt; filename*=UTF-8''a%22")

@@ -45,14 +45,14 @@ class TestAVersion:
         assert project.ask("POST /agents/helper/versions", changed).body["version"] == "2"
         assert project.define("helper")["version"] == "3"
 
-    def test_shows_its_kind_and_the_types_of_its_tools_first(self, project: ProjectClient) -> None:
+    def test_a_version_shows_its_kind_and_the_types_of_its_tools_first(self, project: ProjectClient) -> None:
         tool = {"server_label": "docs", "type": "mcp", "server_url": "https://example.com"}
         definition = {"model": "mine", "tools": [tool], "kind": "prompt"}
         made = project.ask("POST /agents/helper/versions", {"definition": definition}).body["definition"]
         assert list(made) == ["kind", "model", "tools"]
         assert list(made["tools"][0]) == ["type", "server_label", "server_url"]
 
-    def test_follows_the_one_before(self, project: ProjectClient) -> None:
+    def test_a_version_follows_the_one_before(self, project: ProjectClient) -> None:
         first, second = project.define("helper"), project.define("helper", instructions="Two.")
         assert project.get("/agents/helper/versions/1") == first
         agent = project.get("/agents/helper")
@@ -73,7 +73,7 @@ class TestAVersion:
         assert (page["data"], page["has_more"]) == ([first], True)
         assert len(project.get(path, limit="x")["data"]) == 2
 
-    def test_can_be_forgotten(self, project: ProjectClient) -> None:
+    def test_a_version_can_be_forgotten(self, project: ProjectClient) -> None:
         first, _ = project.define("helper"), project.define("helper", instructions="Two.")
         deleted = {"object": "agent.version.deleted", "name": "helper", "version": "2", "deleted": True}
         assert project.ask("DELETE /agents/helper/versions/2").body == deleted
@@ -91,7 +91,7 @@ class TestAVersion:
             (b"[]", "body_not_object"),
         ],
     )
-    def test_must_be_whole(self, project: ProjectClient, body: Any, rule: str) -> None:
+    def test_a_version_must_be_whole(self, project: ProjectClient, body: Any, rule: str) -> None:
         refused = project.ask("POST /agents/helper/versions", body)
         assert (refused.status, refused.rule) == (400, rule)
 
@@ -123,7 +123,9 @@ class TestAnAgent:
         assert project.respond(agent_reference=HELPER).rule == "agent_unknown"
 
     @pytest.mark.parametrize(("as_of", "is_brief"), [("2026-06-05", False), ("2026-06-06", True), ("2026-11-01", True)])
-    def test_is_listed_with_its_newest_version_alone(self, project: ProjectClient, as_of: str, is_brief: bool) -> None:
+    def test_an_agent_is_listed_with_its_newest_version_alone(
+        self, project: ProjectClient, as_of: str, is_brief: bool
+    ) -> None:
         project.mock.world.set_date(as_of)
         project.define("helper")
         (listed,) = project.ask("GET /agents").body["data"]
@@ -150,19 +152,19 @@ class TestARequest:
         assert (first["instructions"], first["agent_reference"]["version"]) == ("One.", "1")
         assert project.respond(agent_reference={**HELPER, "version": "3"}).rule == "agent_unknown"
 
-    def test_may_leave_the_model_empty(self, project: ProjectClient) -> None:
+    def test_a_request_may_leave_the_model_empty(self, project: ProjectClient) -> None:
         project.define("helper")
         assert project.respond(agent_reference=HELPER, model="").body["model"] == "mine"
         assert project.respond(agent_reference=HELPER, model="other").rule == "agent_model_mismatch"
 
-    def test_finds_its_route_by_the_agent_of_its_path(self, project: ProjectClient) -> None:
+    def test_a_request_finds_its_route_by_the_agent_of_its_path(self, project: ProjectClient) -> None:
         project.define("helper")
         project.mock.when(agent="helper").script(message("By path."))
         said = project.respond("/agents/helper/endpoint/protocols/openai").body
         assert said["output"][0]["content"][0]["text"] == "By path."
         assert said["agent_reference"] == {**HELPER, "version": "1"}
 
-    def test_gets_items_that_name_the_agent(self, project: ProjectClient) -> None:
+    def test_a_request_gets_items_that_name_the_agent(self, project: ProjectClient) -> None:
         body = project.respond(agent_reference=HELPER).body
         by = {**HELPER, "version": "1"}
         assert (body["output"][0]["agent_reference"], body["output"][0]["response_id"]) == (by, body["id"])
@@ -172,7 +174,7 @@ class TestARequest:
         assert events[-1]["response"]["output"] == [items[-1]]
         assert "agent_reference" not in project.respond(model="mine").body["output"][0]
 
-    def test_may_send_marked_items_back(self, project: ProjectClient) -> None:
+    def test_a_request_may_send_marked_items_back(self, project: ProjectClient) -> None:
         first = project.respond(agent_reference=HELPER).body
         again = project.respond(agent_reference=HELPER, input=[*first["output"], {"role": "user", "content": "More."}])
         assert again.status == 200

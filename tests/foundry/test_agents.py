@@ -64,7 +64,9 @@ class TestTheEndpointOfAnAgent:
         assert {item["instructions"] for item in said if item["agent_reference"]["version"] == "1"} == {"One."}
         assert project.respond(agent_reference=HELPER).body["agent_reference"]["version"] == "2"
 
-    def test_answers_as_the_kind_of_the_version_that_has_the_traffic(self, project: ProjectClient) -> None:
+    def test_the_endpoint_of_an_agent_answers_as_the_kind_of_the_version_that_has_the_traffic(
+        self, project: ProjectClient
+    ) -> None:
         project.define("helper")
         project.define("helper", kind="hosted")
         assert project.respond(ENDPOINT).body["id"].startswith("caresp_")
@@ -80,7 +82,9 @@ class TestTheEndpointOfAnAgent:
         project.define("helper", kind="hosted")
         assert project.respond(ENDPOINT).status == 200
 
-    def test_falls_back_to_the_newest_version_when_the_selected_one_is_gone(self, project: ProjectClient) -> None:
+    def test_the_endpoint_of_an_agent_falls_back_to_the_newest_version_when_the_selected_one_is_gone(
+        self, project: ProjectClient
+    ) -> None:
         project.define("helper", instructions="One.")
         project.define("helper", instructions="Two.")
         direct(project, share("1", 100))
@@ -104,7 +108,9 @@ class TestTheEndpointOfAnAgent:
         assert project.get("/agents/helper")["agent_endpoint"]["protocols"] == ["responses"]
 
     @pytest.mark.parametrize("rules", [[{}], [{"agent_version": "9"}], [share("1", 0)], [share("1", -5)], []])
-    def test_answers_whatever_the_rules_select(self, project: ProjectClient, rules: list[Json]) -> None:
+    def test_the_endpoint_of_an_agent_answers_whatever_the_rules_select(
+        self, project: ProjectClient, rules: list[Json]
+    ) -> None:
         project.define("helper")
         assert direct(project, *rules).status == 200
         assert project.respond(ENDPOINT).body["agent_reference"]["version"] == "1"
@@ -157,7 +163,7 @@ class TestAKind:
             ({"kind": "voice", "model": "gpt-realtime"}, "VoiceAgents=V1Preview"),
         ],
     )
-    def test_in_preview_must_be_asked_for(self, project: ProjectClient, definition: Json, flag: str) -> None:
+    def test_a_kind_in_preview_must_be_asked_for(self, project: ProjectClient, definition: Json, flag: str) -> None:
         body = {"definition": definition}
         refused = project.ask("POST /agents/helper/versions", body)
         assert (refused.status, refused.rule) == (403, "preview_feature_required")
@@ -181,7 +187,7 @@ class TestAKind:
         refused = project.ask("POST /agents/h/versions", {"definition": {"kind": "hosted"}})
         assert refused.rule == "hosted_agents_unsupported"
 
-    def test_waits_for_who_changes_the_agent(self, project: ProjectClient) -> None:
+    def test_a_kind_waits_for_who_changes_the_agent(self, project: ProjectClient) -> None:
         project.mock.organization(locked={"helper"})
         refused = project.ask("POST /agents/helper/versions", {"definition": {"kind": "prompt", "model": "mine"}})
         assert (refused.status, refused.body["error"]["code"]) == (409, "conflict")
@@ -248,7 +254,7 @@ class TestADefinition:
         unfilled = project.respond(agent_reference=HELPER).body["instructions"]
         assert unfilled.startswith("{{name}} is guest")
 
-    def test_makes_its_schema_strict(self, project: ProjectClient) -> None:
+    def test_a_definition_makes_its_schema_strict(self, project: ProjectClient) -> None:
         format = {"type": "json_schema", "name": "Event", "schema": {"type": "object", "properties": {}}}
         project.define("helper", text={"format": format})
         project.mock.script(message("{}"))
@@ -269,7 +275,7 @@ class TestADefinition:
         answer = project.respond(agent_reference=HELPER)
         assert answer.status == 200, answer.body
 
-    def test_keeps_tools_with_members_that_are_new(self, project: ProjectClient) -> None:
+    def test_a_definition_keeps_tools_with_members_that_are_new(self, project: ProjectClient) -> None:
         tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "audience": ["x"]}
         project.define("helper", tools=[tool, {"type": "bing_grounding", "bing_grounding": {}}, {"type": "nonsense"}])
         shown = project.respond(agent_reference=HELPER).body["tools"]

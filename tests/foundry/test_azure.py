@@ -69,7 +69,7 @@ class TestAKey:
         assert client.ask("POST", "/responses", GOOD, headers).status == 200
         assert list(client.api.worlds) == ["mine"]
 
-    def test_must_be_known_where_keys_are_listed(self) -> None:
+    def test_a_key_must_be_known_where_keys_are_listed(self) -> None:
         client = Client(AZURE, MockApi(keys=["mine"], fallback=lambda request: [message("Hello.")]))
         assert client.create().status == 200
         refused = client.ask("POST", "/responses", GOOD, {"api-key": "other"})
@@ -78,7 +78,7 @@ class TestAKey:
         refused = client.ask("POST", "/responses", GOOD, {"authorization": "Bearer other"})
         assert (refused.status, refused.body["statusCode"], list(refused.body)) == (401, 401, ["statusCode", "message"])
 
-    def test_sees_one_world_whatever_the_dialect(self, azure: Client) -> None:
+    def test_a_key_sees_one_world_whatever_the_dialect(self, azure: Client) -> None:
         id = azure.create().body["id"]
         for root in (PROJECT, AZURE):
             assert Client(root, azure.api).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
@@ -119,7 +119,7 @@ class TestAResponse:
         assert azure.create(stream=True).body["content_filters"] is None
         assert azure.create().status == 500
 
-    def test_in_the_background_moves_on_as_everywhere(self, azure: Client) -> None:
+    def test_a_response_in_the_background_moves_on_as_everywhere(self, azure: Client) -> None:
         queued = azure.create(background=True).body
         assert (queued["status"], queued["content_filters"]) == ("queued", None)
         for _ in range(2):
@@ -141,7 +141,7 @@ class TestAnAgent:
         assert (body["output"][0]["name"], body["tools"][0]["name"]) == ("deploy", "deploy")
         assert body["agent_reference"]["version"] == "3"
 
-    def test_may_be_forgotten_by_the_next_request(self, project: Client) -> None:
+    def test_an_agent_may_be_forgotten_by_the_next_request(self, project: Client) -> None:
         project.mock.script(function_call("deploy", {}), message("Done."))
         first = project.by_agent().body
         assert project.create(previous_response_id=first["id"]).body["error"]["message"].startswith("No tool output")
@@ -152,7 +152,7 @@ class TestAnAgent:
         assert azure.create(agent_reference=HELPER).body["error"]["message"] == "Unknown parameter: 'agent_reference'."
 
     @pytest.mark.parametrize("said", ["helper", {}, 7])
-    def test_must_be_named_properly(self, project: Client, said: Any) -> None:
+    def test_an_agent_must_be_named_properly(self, project: Client, said: Any) -> None:
         answer = project.create(agent_reference=said)
         id = answer.headers["x-request-id"]
         assert answer.body["error"] == {
@@ -202,7 +202,7 @@ class TestHeaders:
         assert [told["azureai-fe-is-streaming"] for told in (headers, streamed)] == ["False", "True"]
         assert headers.keys().isdisjoint({"openai-version", "openai-processing-ms"})
 
-    def test_name_no_deployment_that_cannot_stand_in_one(self, azure: Client) -> None:
+    def test_headers_name_no_deployment_that_cannot_stand_in_one(self, azure: Client) -> None:
         assert "x-ratelimit-key" not in azure.create(model="größe").headers
         assert "x-ratelimit-key" not in azure.ask("GET", "/responses/resp_1").headers
 

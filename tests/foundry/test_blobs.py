@@ -97,7 +97,7 @@ class TestABlob:
             assert storage.ask("PUT", "a.txt", b"A", {**WRITE, "if-none-match": "*"}).status == status
         assert storage.ask("PUT", "a.txt", b"B", WRITE).status == 201
 
-    def test_may_come_in_blocks(self, storage: Storage) -> None:
+    def test_a_blob_may_come_in_blocks(self, storage: Storage) -> None:
         for id, data in (("MQ==", b"one "), ("Mg==", b"two")):
             assert storage.ask("PUT", "a.txt", data, comp="block", blockid=id).status == 201
         listed = b"<?xml version='1.0'?><BlockList><Latest>MQ==</Latest><Latest>Mg==</Latest></BlockList>"
@@ -114,7 +114,7 @@ class TestABlob:
         some = storage.ask("GET", restype="container", comp="list", prefix="sub/").body.decode()
         assert (some.count("<Blob>"), "<Name>sub/c.txt</Name>" in some) == (1, True)
 
-    def test_can_be_forgotten(self, storage: Storage) -> None:
+    def test_a_blob_can_be_forgotten(self, storage: Storage) -> None:
         storage.ask("PUT", "a.txt", b"x", WRITE)
         assert [storage.ask("DELETE", "a.txt").status for _ in range(2)] == [202, 404]
 

@@ -32,7 +32,7 @@ class TestAConnection:
             ({}, {"type": "AAD"}),
         ],
     )
-    def test_shows_its_credentials_when_asked_without_a_body(
+    def test_a_connection_shows_its_credentials_when_asked_without_a_body(
         self, project: ProjectClient, given: object, shown: object
     ) -> None:
         project.mock.connection("one", credentials=given)
@@ -62,7 +62,7 @@ class TestAConnection:
             error = {"code": "NotFound", "message": "Connection x can't be found in this workspace"}
             assert (answer.status, answer.body, answer.rule) == (404, {"error": error}, "connection_not_found")
 
-    def test_takes_no_other_member(self, project: ProjectClient) -> None:
+    def test_a_connection_takes_no_other_member(self, project: ProjectClient) -> None:
         with pytest.raises(ConfigError, match="no member 'kind'"):
             project.mock.connection("a", kind="AzureOpenAI")
         with pytest.raises(ConfigError, match="pass a text or an object"):

@@ -42,7 +42,7 @@ class TestAStore:
             ("definition", {**DEFINITION, "options": options}),
         ]
 
-    def test_changes_by_a_post(self, project: ProjectClient) -> None:
+    def test_a_store_changes_by_a_post(self, project: ProjectClient) -> None:
         before = project.get("/memory_stores/m")
         after = project.ask("POST /memory_stores/m", {"description": "Other", "name": "x"}).body
         assert (after["description"], after["name"], after["id"]) == ("Other", "m", before["id"])
@@ -113,7 +113,7 @@ class TestAnUpdate:
         made = project.get(f"/memory_stores/m/updates/{second}")["result"]["memory_operations"]
         assert [entry["memory_item"]["content"] for entry in made] == ["I like tea.", "I like coffee."]
 
-    def test_makes_nothing_twice_and_a_summary_of_a_conversation(self, project: ProjectClient) -> None:
+    def test_an_update_makes_nothing_twice_and_a_summary_of_a_conversation(self, project: ProjectClient) -> None:
         items = [user("I like tea."), {"type": "message", "role": "assistant", "content": [{"text": "Noted."}]}]
         for _ in range(2):
             self.begin(project, items=items)
@@ -121,7 +121,7 @@ class TestAnUpdate:
         summary = ("chat_summary", "user: I like tea.\nassistant: Noted.")
         assert [(entry["kind"], entry["content"]) for entry in listed] == [("user_profile", "I like tea."), summary]
 
-    def test_makes_only_what_the_definition_enables(self, project: ProjectClient) -> None:
+    def test_an_update_makes_only_what_the_definition_enables(self, project: ProjectClient) -> None:
         options = {"user_profile_enabled": False}
         project.ask("POST /memory_stores", {"name": "m", "definition": {**DEFINITION, "options": options}})
         self.begin(project, items="I like tea.")
@@ -148,7 +148,7 @@ class TestASearch:
             ],
         )
 
-    def test_finds_what_shares_most_words_first(self, project: ProjectClient) -> None:
+    def test_a_search_finds_what_shares_most_words_first(self, project: ProjectClient) -> None:
         found = self.search(project, items=[user("Which roast of coffee do I prefer?")])
         assert contents(found) == ["I prefer dark roast coffee.", "Asked for coffee in the morning."]
         assert list(found) == ["search_id", "memories", "usage", "error"]
@@ -164,14 +164,14 @@ class TestASearch:
         follow = self.search(project, items="What about the afternoon?", previous_search_id=first["search_id"])
         assert {"I like cappuccino in the afternoon.", "I prefer dark roast coffee."} <= set(contents(follow))
 
-    def test_without_a_question_finds_the_profile(self, project: ProjectClient) -> None:
+    def test_a_search_without_a_question_finds_the_profile(self, project: ProjectClient) -> None:
         assert contents(self.search(project)) == ["I prefer dark roast coffee.", "I like cappuccino in the afternoon."]
 
-    def test_comes_after_updates_that_nobody_polled(self, project: ProjectClient) -> None:
+    def test_a_search_comes_after_updates_that_nobody_polled(self, project: ProjectClient) -> None:
         project.ask("POST /memory_stores/s:update_memories", {**SCOPE, "items": "My cat is called Mio."})
         assert contents(self.search(project, items="cat")) == ["My cat is called Mio."]
 
-    def test_finds_nothing_in_a_scope_that_was_deleted(self, project: ProjectClient) -> None:
+    def test_a_search_finds_nothing_in_a_scope_that_was_deleted(self, project: ProjectClient) -> None:
         for deleted in (True, False):
             said = {"object": "memory_store.scope.deleted", "name": "s", "scope": "user_1", "deleted": deleted}
             assert project.ask("POST /memory_stores/s:delete_scope", SCOPE).body == said

@@ -63,7 +63,7 @@ def test_a_toolbox_began_with_its_type() -> None:
 
 
 class TestASkillBeforeItHadVersions:
-    def test_was_made_of_its_texts(self) -> None:
+    def test_a_skill_before_it_had_versions_was_made_of_its_texts(self) -> None:
         project = ProjectClient(as_of="2026-04-16")
         empty = {"data": [], "first_id": "", "last_id": "", "has_more": False, "object": "list"}
         assert list(project.get("/skills").items()) == list(empty.items())
@@ -88,7 +88,7 @@ class TestASkillBeforeItHadVersions:
         project.ask("POST /skills/s/versions", {"inline_content": {"description": "One.", "instructions": "Do."}})
         return project
 
-    def test_was_changed_by_what_it_says(self, project: ProjectClient) -> None:
+    def test_a_skill_before_it_had_versions_was_changed_by_what_it_says(self, project: ProjectClient) -> None:
         changed = project.ask("POST /skills/s", {"description": "Two.", "instructions": "Do it."})
         assert (changed.status, changed.body["description"]) == (200, "Two.")
         assert project.get("/skills/s")["description"] == "Two."

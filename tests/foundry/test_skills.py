@@ -63,12 +63,12 @@ class TestAVersion:
         front = "---\nname: s\ndescription: Helps.\nlicense: MIT\nmetadata:\n  revision: 1\n---"
         assert text == f"{front}\n\nHelp politely."
 
-    def test_may_come_as_a_zip(self, project: ProjectClient) -> None:
+    def test_a_version_may_come_as_a_zip(self, project: ProjectClient) -> None:
         made = upload(project, ("s.zip", PACKAGE)).body
         assert (made["version"], made["description"]) == ("1", "Writes a status.")
         assert project.ask("GET /skills/s/content").body == PACKAGE
 
-    def test_may_come_as_files(self, project: ProjectClient) -> None:
+    def test_a_version_may_come_as_files(self, project: ProjectClient) -> None:
         make(project)
         field = b'--x\r\nContent-Disposition: form-data; name="default"\r\n\r\ntrue\r\n'
         made = upload(project, ("SKILL.md", SKILL_MD), ("b.md", b"B"), fields=field).body
@@ -78,11 +78,11 @@ class TestAVersion:
         assert {name: content.read(name) for name in content.namelist()} == {"SKILL.md": SKILL_MD, "b.md": b"B"}
 
     @pytest.mark.parametrize("data", [b"", b"PK broken", b"no zip", PACKAGE[:40]])
-    def test_may_have_a_package_that_nobody_can_read(self, project: ProjectClient, data: bytes) -> None:
+    def test_a_version_may_have_a_package_that_nobody_can_read(self, project: ProjectClient, data: bytes) -> None:
         assert upload(project, ("s.zip", data)).body["description"] == ""
         assert project.mock.world.problems == []
 
-    def test_can_be_forgotten(self, project: ProjectClient) -> None:
+    def test_a_version_can_be_forgotten(self, project: ProjectClient) -> None:
         first, second = make(project), make(project)
         assert project.names("/skills/s/versions", "version") == ["2", "1"]
         deleted = {"object": "skill.version.deleted", "id": first["id"], "name": "s", "deleted": True, "version": "1"}
@@ -127,7 +127,7 @@ class TestASkill:
             ({"files": [{"filename": "a", "data": "b"}]}, "/"),
         ],
     )
-    def test_must_say_what_it_does(self, project: ProjectClient, body: Any, param: str) -> None:
+    def test_a_skill_must_say_what_it_does(self, project: ProjectClient, body: Any, param: str) -> None:
         answer = project.ask("POST /skills/s/versions", body)
         assert (answer.status, answer.rule, answer.body["error"]["param"]) == (400, "resource_incomplete", param)
         assert project.get("/skills")["data"] == []

@@ -33,7 +33,7 @@ class TestAToolbox:
             *[("default_version", "1"), ("object", "toolbox")],
         ]
 
-    def test_had_fewer_members_before(self) -> None:
+    def test_a_toolbox_had_fewer_members_before(self) -> None:
         project = ProjectClient(as_of="2026-05-29")
         id = make(project)["id"].removesuffix(":1")
         assert project.get("/toolboxes/box") == {"id": id, "name": "box", "default_version": "1", "object": "toolbox"}
@@ -72,11 +72,11 @@ class TestAToolbox:
         assert project.get("/toolboxes/box")["default_version"] == "1"
 
     @pytest.mark.parametrize("body", [None, {}, {"tools": 5}, {"tools": None}, b"{", b"[]"])
-    def test_must_say_its_tools(self, project: ProjectClient, body: Any) -> None:
+    def test_a_toolbox_must_say_its_tools(self, project: ProjectClient, body: Any) -> None:
         assert project.ask("POST /toolboxes/box/versions", body).status == 400
         assert project.get("/toolboxes")["data"] == []
 
-    def test_keeps_odd_members_without_harm(self, project: ProjectClient) -> None:
+    def test_a_toolbox_keeps_odd_members_without_harm(self, project: ProjectClient) -> None:
         odd = [5, None, {}, {"type": 7}]
         made = make(project, tools=odd, skills="x", metadata=5, description=[], policies={"a": 1})
         assert (made["tools"], made["skills"], made["policies"]) == (odd, [], {"a": 1})

@@ -30,7 +30,7 @@ class TestAResponse:
             *("parallel_tool_calls", "agent_reference", "content_filters"),
         ]
 
-    def test_had_others_before_2026_02_13(self) -> None:
+    def test_a_response_had_others_before_2026_02_13(self) -> None:
         body = Project(OLD_DAY).respond().body
         assert list(body) == [
             *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "model", "reasoning"),
@@ -51,7 +51,7 @@ class TestAResponse:
         assert ("content_filters" in body, body["agent_reference"]) == (filtered, None)
         assert body["output"][0].keys() == {"type", "id", "response_id", "role", "content", "status"}
 
-    def test_writes_whole_numbers_without_a_fraction_unless_it_is_streamed(self, project: Project) -> None:
+    def test_a_response_writes_whole_numbers_without_a_fraction_unless_it_is_streamed(self, project: Project) -> None:
         body = project.respond().body
         assert (repr(body["temperature"]), repr(body["top_p"])) == ("1", "1")
         assert repr(project.respond(temperature=0.5).body["temperature"]) == "0.5"
@@ -63,7 +63,9 @@ class TestAResponse:
         assert repr(Project().respond(tools=[tool]).body["tools"][0]["filters"]["value"]) == "-1e+30"
 
     @pytest.mark.parametrize(("day", "expected"), [("2026-05-28", {"effort"}), ("2026-06-26", {"effort", "context"})])
-    def test_says_how_much_of_the_reasoning_is_read_since_2026_06_26(self, day: str, expected: set[str]) -> None:
+    def test_a_response_says_how_much_of_the_reasoning_is_read_since_2026_06_26(
+        self, day: str, expected: set[str]
+    ) -> None:
         assert Project(day).respond(model="gpt-5.2").body["reasoning"].keys() == expected
 
     def test_a_response_of_a_preview_client_names_the_agent_twice(self) -> None:
@@ -84,7 +86,7 @@ class TestAResponse:
         body = project.ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
         assert body["output"][0]["created_by"] == mine
 
-    def test_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self, project: Project) -> None:
+    def test_a_response_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self, project: Project) -> None:
         queued = project.respond(background=True).body
         assert (queued["status"], queued.keys() & {"usage", "completed_at", "content_filters"}) == ("queued", set())
         cancelled = project.ask("POST", f"/responses/{queued['id']}/cancel").body
@@ -94,7 +96,7 @@ class TestAResponse:
         id = project.respond().body["id"]
         assert project.ask("DELETE", f"/responses/{id}").body == {"id": id, "object": "response", "deleted": True}
 
-    def test_counts_no_writes_to_the_cache_and_keeps_it_in_memory(self, project: Project) -> None:
+    def test_a_response_counts_no_writes_to_the_cache_and_keeps_it_in_memory(self, project: Project) -> None:
         body = project.respond(model="gpt-5.2").body
         assert body["usage"]["input_tokens_details"].keys() == {"cached_tokens"}
         assert body["prompt_cache_retention"] == "in_memory"
@@ -135,7 +137,7 @@ class TestAListOfResponses:
         listed = project.ask("GET", "/responses", headers=alice).body["data"]
         assert ([response["id"] for response in listed], self.ids(project)) == ([asked.body["id"]], [])
 
-    def test_names_the_model_and_the_partition_of_each_item(self) -> None:
+    def test_a_list_of_responses_names_the_model_and_the_partition_of_each_item(self) -> None:
         project = Project("2026-04-14")
         made = project.respond("helper").body
         [listed] = self.ask(project)["data"]
@@ -156,7 +158,7 @@ class TestAListOfResponses:
             "output_token_details": {"reasoning_tokens": 0},
         }
 
-    def test_had_other_members_before_2026_02_13(self) -> None:
+    def test_a_list_of_responses_had_other_members_before_2026_02_13(self) -> None:
         project = Project("2026-01-30")
         project.respond()
         [listed] = self.ask(project)["data"]
@@ -167,7 +169,7 @@ class TestAListOfResponses:
         answer = Project().ask("GET", "/responses", None, root="/v1", headers={"authorization": "Bearer mine"})
         assert answer.status == 405
 
-    def test_says_how_much_was_reasoned_where_that_was_settled(self) -> None:
+    def test_a_list_of_responses_says_how_much_was_reasoned_where_that_was_settled(self) -> None:
         project = Project("2026-04-14")
         project.respond()
         project.ask("POST", "/responses", {"model": "gpt-5.2", "input": "hi", "reasoning": {"effort": "low"}})
@@ -192,7 +194,7 @@ class TestATool:
 
 
 class TestAnItem:
-    def test_begins_with_its_type_and_who_made_it_and_ends_with_its_status(self, project: Project) -> None:
+    def test_an_item_begins_with_its_type_and_who_made_it_and_ends_with_its_status(self, project: Project) -> None:
         project.mock.script([function_call("deploy", {})])
         names = list(project.respond("helper").body["output"][0])
         assert names == ["type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status"]
@@ -259,27 +261,27 @@ class TestAStream:
         assert (first["content_filters"], first["moderation"], last["store"]) == (None, None, True)
         assert "content_filters" in last
 
-    def test_names_its_conversation_in_alphabetical_place(self, project: Project) -> None:
+    def test_a_stream_names_its_conversation_in_alphabetical_place(self, project: Project) -> None:
         id = project.conversation()
         names = list(project.respond("helper", conversation=id, stream=True).body)
         assert names[names.index("completed_at") :][:4] == ["completed_at", "content_filters", "conversation", "error"]
 
-    def test_writes_the_numbers_of_tools_as_everywhere(self, project: Project) -> None:
+    def test_a_stream_writes_the_numbers_of_tools_as_everywhere(self, project: Project) -> None:
         store = project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
         answer = project.respond(tools=[{"type": "file_search", "vector_store_ids": [store]}], stream=True)
         assert repr(answer.body["tools"][0]["ranking_options"]) == "{'ranker': 'auto', 'score_threshold': 0}"
 
-    def test_says_the_choice_of_a_tool_as_the_request_did(self, project: Project) -> None:
+    def test_a_stream_says_the_choice_of_a_tool_as_the_request_did(self, project: Project) -> None:
         assert project.respond("helper", stream=True).body["tool_choice"] is None
         assert project.respond("helper").body["tool_choice"] == "auto"
 
-    def test_tells_of_a_search_before_it_knows_what_is_searched(self, project: Project) -> None:
+    def test_a_stream_tells_of_a_search_before_it_knows_what_is_searched(self, project: Project) -> None:
         project.mock.script([web_search_call("v2")])
         told = events_of(project.respond(tools=[{"type": "web_search_preview"}], stream=True))
         added = next(event["item"] for event in told if event["type"] == "response.output_item.added")
         assert (list(added)[2:], added["action"]) == (["response_id", "status", "action"], {})
 
-    def test_ends_the_arguments_of_a_call_without_its_name(self, project: Project) -> None:
+    def test_a_stream_ends_the_arguments_of_a_call_without_its_name(self, project: Project) -> None:
         project.mock.script([function_call("f", {})])
         told = events_of(project.respond(tools=functions("f"), stream=True))
         done = next(event for event in told if event["type"] == "response.function_call_arguments.done")
@@ -287,7 +289,7 @@ class TestAStream:
 
 
 class TestAWorkflow:
-    def test_answers_with_members_of_its_own(self) -> None:
+    def test_a_workflow_answers_with_members_of_its_own(self) -> None:
         body = Project().respond("planner").body
         assert list(body) == [
             *("metadata", "service_tier", "model", "background", "tools", "truncation", "id", "object", "status"),
@@ -298,7 +300,7 @@ class TestAWorkflow:
         assert (body["output_text"], body["usage"]["total_tokens"]) == ("", 0)
         assert body["output"][0]["content"] == [{"type": "output_text", "text": "Hello there.", "annotations": []}]
 
-    def test_tells_a_text_in_one_piece_and_counts_from_one(self) -> None:
+    def test_a_workflow_tells_a_text_in_one_piece_and_counts_from_one(self) -> None:
         told = events_of(Project().respond("planner", stream=True))
         assert [event["sequence_number"] for event in told] == list(range(1, len(told) + 1))
         deltas = [event for event in told if event["type"] == "response.output_text.delta"]
@@ -325,7 +327,7 @@ class TestAWorkflow:
 
 
 class TestAHostedAgent:
-    def test_answers_with_members_of_its_own(self) -> None:
+    def test_a_hosted_agent_answers_with_members_of_its_own(self) -> None:
         body = Project().respond("worker").body
         assert list(body) == [
             *("id", "object", "output", "created_at", "agent_reference", "status", "completed_at", "response_id"),
@@ -338,7 +340,7 @@ class TestAHostedAgent:
         assert list(item) == ["type", "id", "role", "content", "status", "response_id", "agent_reference"]
         assert item["id"].startswith(f"msg_{body['id'][7:25]}")
 
-    def test_says_why_it_ended(self, project: Project) -> None:
+    def test_a_hosted_agent_says_why_it_ended(self, project: Project) -> None:
         project.mock.script([message("Half"), incomplete("max_output_tokens")])
         assert project.respond("worker").body["incomplete_details"] == {"reason": "max_output_tokens"}
 
@@ -394,7 +396,7 @@ class TestAVectorStore:
         assert (list(read), read["status"], read["usage_bytes"]) == (list(made), "completed", 23)
         assert project.ask("GET", "/vector_stores").body["data"] == [read]
 
-    def test_shows_a_file_without_attributes(self, project: Project) -> None:
+    def test_a_vector_store_shows_a_file_without_attributes(self, project: Project) -> None:
         file, store = upload(project)["id"], project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
         made = project.ask("POST", f"/vector_stores/{store}/files", {"file_id": file}).body
         assert list(made) == [

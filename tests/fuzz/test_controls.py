@@ -80,7 +80,7 @@ class TestTheCheck:
             (400, b'{"error": {"message": "%b", "type": "harness_error"}}' % (b"x" * (LONGEST + 1)), "length: 4,097"),
         ],
     )
-    def test_sees_what_no_answer_may_be(
+    def test_the_check_sees_what_no_answer_may_be(
         self, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, said: str
     ) -> None:
         assert str(self.said(monkeypatch, status, body)).startswith(said)
@@ -89,7 +89,7 @@ class TestTheCheck:
         body = b'{"error": {"message": "no World", "type": "harness_error"}}'
         assert self.said(monkeypatch, 400, body) is None
 
-    def test_sees_an_answer_that_never_comes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_check_sees_an_answer_that_never_comes(self, monkeypatch: pytest.MonkeyPatch) -> None:
         async def wait(self: App, scope: Any, receive: Any, send: Any) -> None:
             await receive()
             while True:

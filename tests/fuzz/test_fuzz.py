@@ -58,29 +58,31 @@ class TestACheck:
         monkeypatch.setattr(api, "handle", handle)
         return complaints(Stand(api, [self.GOOD]), self.GOOD)
 
-    def test_sees_an_exception(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_sees_an_exception(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assert self.said(monkeypatch, KeyError("name")) == ["exception: KeyError: 'name'"]
 
-    def test_sees_an_internal_418_but_not_one_about_a_script(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_sees_an_internal_418_but_not_one_about_a_script(self, monkeypatch: pytest.MonkeyPatch) -> None:
         text = "POST /responses: f (/harness/a.py:1) raised KeyError: 'x'"
         assert self.said(monkeypatch, Answer(418, {"error": {"message": text}})) == [f"internal: {text}"]
         assert self.said(monkeypatch, Answer(418, {"error": {"message": "no turn"}})) == []
 
-    def test_sees_a_malformed_error_and_one_of_no_rule(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_sees_a_malformed_error_and_one_of_no_rule(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assert self.said(monkeypatch, Answer(400, {"error": {"message": "No."}})) == ["malformed: 400 of rule None"]
         said = self.said(monkeypatch, Answer(400, {"error": {"message": "No."}}, rule="input_empty"))
         assert said == ["malformed: {'error': {'message': 'No.'}}"]
 
-    def test_sees_a_body_that_is_no_json_and_a_header_that_is_no_header(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_sees_a_body_that_is_no_json_and_a_header_that_is_no_header(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (said,) = self.said(monkeypatch, Answer(200, {"a": object()}))
         assert said.startswith("unserializable: ")
         assert self.said(monkeypatch, Answer(200, {}, {"x-a": "a\nb"})) == ["header: x-a: 'a\\nb'"]
 
-    def test_sees_what_a_request_costs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_sees_what_a_request_costs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tests.support.cpu_time.time.thread_time", iter([0.0, 0.3]).__next__)
         assert self.said(monkeypatch, Answer(200, {})) == ["cost: 300 ms"]
 
-    def test_sees_a_refusal_that_changes_the_world(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_sees_a_refusal_that_changes_the_world(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stand = stands()["samples"]()
         refused = Sent("POST", "/v1/responses", b'{"model": "gpt-4.1", "input": []}')
         handle = stand.api.handle
@@ -115,7 +117,7 @@ class TestACheck:
             ("text.format.name", False),
         ],
     )
-    def test_knows_whether_a_param_exists(self, param: str, is_there: bool) -> None:
+    def test_a_check_knows_whether_a_param_exists(self, param: str, is_there: bool) -> None:
         sent = Request(
             "POST",
             "/responses",
@@ -135,7 +137,7 @@ class TestACheck:
 
 
 class TestARun:
-    def test_in_chunks_makes_the_later_ones_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_run_in_chunks_makes_the_later_ones_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tests.fuzz.runs.CHUNK", 16)
         sent: list[Sent] = []
         monkeypatch.setattr("tests.fuzz.runs.complaints", lambda stand, one: sent.append(one) or [])
@@ -148,7 +150,7 @@ class TestARun:
         assert [*run(seed=3, count=32)] == []
         assert sent == first + second
 
-    def test_says_how_far_it_is_and_what_was_done_when_it_is_stopped(
+    def test_a_run_says_how_far_it_is_and_what_was_done_when_it_is_stopped(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         def stopped(seed: int, count: int, more: object, tell: Callable[[int], None]) -> Iterator[Found]:

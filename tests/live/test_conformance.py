@@ -150,7 +150,7 @@ def examined(right: str, tmp_path_factory: pytest.TempPathFactory) -> Examined:
 
 
 class TestARightServer:
-    def test_it_scores_100_percent_in_a_sample_of_all_questions(
+    def test_a_right_server_scores_100_percent_in_a_sample_of_all_questions(
         self, right: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(examining, "build_questions", lambda *given: list(build_questions(*given))[::40])
@@ -159,7 +159,7 @@ class TestARightServer:
         assert set(score.claims) == set(SCENARIOS)
 
     @pytest.mark.slow
-    def test_it_scores_100_percent_and_again_when_it_is_examined_twice(self, examined: Examined) -> None:
+    def test_a_right_server_scores_100_percent_and_again_when_it_is_examined_twice(self, examined: Examined) -> None:
         assert examined.score.findings == examined.report["findings"] == []
         assert (examined.score.percent, examined.score.is_clean) == (100.0, True)
         assert examined.report["percent"] == 100

@@ -237,13 +237,13 @@ class TestSecrets:
 
 
 class TestMembersOfAnswers:
-    def test_in_the_events_of_a_stream_become_members_too(self, learn: Learn) -> None:
+    def test_members_of_answers_in_the_events_of_a_stream_become_members_too(self, learn: Learn) -> None:
         (one,) = recorded(HI)
         event = {"type": "response.completed", "sequence_number": 0, "response": {**one["response"], "mood": "good"}}
         streamed = {**one, "response": None, "events": [event], "request": {**one["request"], "stream": True}}
         assert "known in ResponseStreamEvent: response.mood" in learn(streamed)
 
-    def test_in_an_item_are_known_at_that_place_only(self, learn: Learn, tmp_path: Path) -> None:
+    def test_members_of_answers_in_an_item_are_known_at_that_place_only(self, learn: Learn, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["response"]["output"][0]["mood"] = "good"
         assert "known in Response: output[].mood" in learn(one)

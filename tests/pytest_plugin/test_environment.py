@@ -55,15 +55,15 @@ def _app(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_app")
 class TestAClientMadeAtImport:
-    def test_asks_the_world_of_the_running_test(self, run: Run) -> None:
+    def test_a_client_made_at_import_asks_the_world_of_the_running_test(self, run: Run) -> None:
         run(AT_IMPORT, *SESSION).assert_outcomes(passed=3)
         assert not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & set(os.environ), "the environment is as it was"
 
     @pytest.mark.slow
-    def test_does_so_in_the_workers_of_xdist(self, run: Run) -> None:
+    def test_a_client_made_at_import_does_so_in_the_workers_of_xdist(self, run: Run) -> None:
         run(AT_IMPORT, *SESSION, "-n", "2", apart=True).assert_outcomes(passed=3)
 
-    def test_may_be_made_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
+    def test_a_client_made_at_import_may_be_made_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
         pytester.makeconftest("import app")
         run(AT_IMPORT, *SESSION).assert_outcomes(passed=3)
 
@@ -110,14 +110,14 @@ def test_it():
 class TestASharedAsyncClient:
     """Each test has an event loop of its own, and connections of the tests before are of loops that have ended."""
 
-    def test_works_with_the_loops_of_pytest_asyncio(self, run: Run) -> None:
+    def test_a_shared_async_client_works_with_the_loops_of_pytest_asyncio(self, run: Run) -> None:
         run(SHARED.format(mark="@pytest.mark.asyncio", fixtures=""), *SESSION).assert_outcomes(passed=3)
 
-    def test_works_with_anyio_on_asyncio_and_on_trio(self, run: Run) -> None:
+    def test_a_shared_async_client_works_with_anyio_on_asyncio_and_on_trio(self, run: Run) -> None:
         both = SHARED.format(mark="@pytest.mark.anyio", fixtures=", anyio_backend")
         run(both, *SESSION).assert_outcomes(passed=6)
 
-    def test_works_although_a_stream_was_left_open(self, run: Run) -> None:
+    def test_a_shared_async_client_works_although_a_stream_was_left_open(self, run: Run) -> None:
         source = """
 import app
 
@@ -133,7 +133,7 @@ async def test_leaves(mock):
 
 
 class TestTheEnvironment:
-    def test_keeps_the_key_of_the_session_during_a_test(self, run: Run) -> None:
+    def test_the_environment_keeps_the_key_of_the_session_during_a_test(self, run: Run) -> None:
         """A client that one test makes and keeps is of use to the next."""
         run(
             """
@@ -174,7 +174,7 @@ def test_it(mock): ...
         result.stderr.fnmatch_lines(["ERROR: harness_env = module: use one of test, session."])
 
     @pytest.mark.slow
-    def test_costs_nothing_unless_a_request_comes(self, pytester: pytest.Pytester) -> None:
+    def test_the_environment_costs_nothing_unless_a_request_comes(self, pytester: pytest.Pytester) -> None:
         pytester.makeconftest("""
 import sys
 

@@ -28,17 +28,17 @@ class TestClientsWithoutAKey:
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "AZURE_OPENAI_API_KEY"):
             monkeypatch.delenv(name, raising=False)
 
-    def test_in_a_module(self, run: Run) -> None:
+    def test_clients_without_a_key_in_a_module(self, run: Run) -> None:
         run("client = openai.OpenAI()\ndef test_it(mock): ...").shows(
             "E *OpenAIError: *", MADE_TOO_EARLY, REMEDY, errors=1
         )
 
-    def test_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
+    def test_clients_without_a_key_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
         pytester.makeconftest("import openai\nclient = openai.OpenAI()")
         result = run("def test_it(mock): ...")
         result.stderr.fnmatch_lines(["*OpenAIError: *", MADE_TOO_EARLY, REMEDY])
 
-    def test_in_a_fixture(self, run: Run) -> None:
+    def test_clients_without_a_key_in_a_fixture(self, run: Run) -> None:
         run("""
 @pytest.fixture(scope="session")
 def made(): return openai.OpenAI()
@@ -46,12 +46,12 @@ def made(): return openai.OpenAI()
 def test_it(made, mock): ...
 """).shows("E *OpenAIError: *", f"E {MADE_TOO_EARLY}", f"E {REMEDY}", errors=1)
 
-    def test_for_azure(self, run: Run) -> None:
+    def test_clients_without_a_key_for_azure(self, run: Run) -> None:
         run("client = openai.AzureOpenAI(api_version='1')\ndef test_it(mock): ...").shows(
             "*A client for Azure is created before the mock exists. *", '*(dialect="azure").'
         )
 
-    def test_need_no_hint_with_the_environment_of_the_session(self, run: Run) -> None:
+    def test_clients_without_a_key_need_no_hint_with_the_environment_of_the_session(self, run: Run) -> None:
         run("client = openai.OpenAI()\ndef test_it(mock): ...", "-o", "harness_env=session").assert_outcomes(passed=1)
 
 
@@ -96,7 +96,7 @@ def test_wrong(client, mock):
         result.assert_outcomes(passed=1, failed=1)
         assert "openai_client" not in result.stdout.str().partition("FAILURES")[2]
 
-    def test_leaves_the_clients_of_the_mock_under_their_own_names(self, run: Run) -> None:
+    def test_a_fixture_of_another_plugin_leaves_the_clients_of_the_mock_under_their_own_names(self, run: Run) -> None:
         run("""
 @pytest.mark.asyncio
 async def test_it(mock, async_openai_client):
@@ -146,7 +146,7 @@ class TestATestWithoutRequests:
     def test_a_test_without_requests_gets_a_hint_where_that_may_be_the_cause(self, run: Run, body: str) -> None:
         run(f"def test_it(mock):\n    mock.script(message('hi'))\n    {body}").shows("No request came*")
 
-    def test_for_want_of_a_plugin_for_coroutines(self, run: Run) -> None:
+    def test_a_test_without_requests_for_want_of_a_plugin_for_coroutines(self, run: Run) -> None:
         result = run("async def test_it(mock): mock.script(message('hi'))", "-p", "no:asyncio", "-p", "no:anyio")
         result.shows(failed=1).hides("*No request came*")
 
@@ -229,10 +229,10 @@ def test_a_claim_that_holds_passes(run):
 
 
 class TestAClaimWithoutAnAssertion:
-    def test_fails_the_test_when_it_does_not_hold(self, run):
+    def test_a_claim_without_an_assertion_fails_the_test_when_it_does_not_hold(self, run):
         run(CALL + "    mock.calls.named('get_weather').times(2)").shows(
             "A claim that is not asserted is false: 1 call of get_weather, not 2; the path: planner → *",
-            "  where   test_fails_the_test_when_it_does_not_hold.py:*",
+            "  where   test_a_claim_without_an_assertion_fails_the_test_when_it_does_not_hold.py:*",
             "  fix     Write `assert` before it, so that the test fails in that line, and check the path.",
             "  manual  responses-harness manual a-claim-does-not-hold",
             failed=1,
@@ -243,13 +243,13 @@ class TestAClaimWithoutAnAssertion:
             "*there is no call of book; the path:*", failed=1
         )
 
-    def test_passes_when_it_holds(self, run):
+    def test_a_claim_without_an_assertion_passes_when_it_holds(self, run):
         run(CALL + "    mock.calls.named('get_weather').times(1)").assert_outcomes(passed=1)
 
     @pytest.mark.parametrize(
         "line", ["assert not mock.calls.times(2)", "print(mock.calls.times(2))", "mock.calls.times(2) or None"]
     )
-    def test_passes_when_the_test_has_looked_at_it(self, run, line):
+    def test_a_claim_without_an_assertion_passes_when_the_test_has_looked_at_it(self, run, line):
         run(CALL + f"    {line}").assert_outcomes(passed=1)
 
 

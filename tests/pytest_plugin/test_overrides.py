@@ -101,7 +101,7 @@ def test_it(mock, openai_client):
             failed=1,
         )
 
-    def test_without_a_recording_its_source_is_the_line(self, run: Run) -> None:
+    def test_a_refusal_of_the_contract_without_a_recording_its_source_is_the_line(self, run: Run) -> None:
         run(self.TEST.format(block="if True", value="disabled"), "--contract", "own.yaml").shows()
 
     @pytest.mark.parametrize("text", ["yours_400_truncation", "yours", "with gpt-4.1"])

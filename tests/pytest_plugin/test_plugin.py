@@ -194,14 +194,14 @@ class TestATestThatSendsNothing:
             "2 tests asked for `mock` but sent it no request: test_*.py::test_a, test_*.py::test_b", passed=6
         )
 
-    def test_fails_if_requests_are_required(self, run: Run) -> None:
+    def test_a_test_that_sends_nothing_fails_if_requests_are_required(self, run: Run) -> None:
         run('@pytest.mark.harness(requests="required")\ndef test_a(mock): pass').shows(
             "No request came with this test's key sk-harness-*",
             "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY*",
             failed=1,
         )
 
-    def test_fails_if_its_client_sends_them_elsewhere(self, run: Run) -> None:
+    def test_a_test_that_sends_nothing_fails_if_its_client_sends_them_elsewhere(self, run: Run) -> None:
         run("""
 @pytest.mark.harness(requests="required")
 def test_a(mock):

@@ -63,7 +63,7 @@ import aiohttp, httpx, requests
         ).assert_outcomes(passed=1)
 
     @pytest.mark.slow
-    def test_may_run_in_a_session_with_its_environment(self, run: Run) -> None:
+    def test_a_test_that_speaks_tls_may_run_in_a_session_with_its_environment(self, run: Run) -> None:
         run(
             f"""
 early = openai.OpenAI()
@@ -78,7 +78,7 @@ early = openai.OpenAI()
             "harness_env=session",
         ).assert_outcomes(passed=1)
 
-    def test_says_which_clients_do_not_trust_it(self, run: Run) -> None:
+    def test_a_test_that_speaks_tls_says_which_clients_do_not_trust_it(self, run: Run) -> None:
         run(f"""
 import ssl
 early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
@@ -105,7 +105,7 @@ def test_it(mock, foundry_credential):
     assert (mock.project_endpoint[:8], mock.exchanges[0].request.dialect) == ("https://", "foundry")
 """).assert_outcomes(passed=1)
 
-    def test_may_be_asked_for_by_a_fixture(self, run: Run) -> None:
+    def test_the_credential_may_be_asked_for_by_a_fixture(self, run: Run) -> None:
         run("""
 @pytest.fixture
 def project(mock, foundry_credential):

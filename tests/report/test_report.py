@@ -198,7 +198,7 @@ class TestAModelThatNoTableKnows:
         assert (len(lines), lines[0].partition(":")[0]) == (MAX_NAMES + 1, f'model "m{MAX_NAMES + 3}"')
         assert lines[-1] == "… and 3 more models without facts"
 
-    def test_cannot_break_a_line_or_a_terminal(self) -> None:
+    def test_a_model_that_no_table_knows_cannot_break_a_line_or_a_terminal(self) -> None:
         assert unknown_model_lines({"a\x1b[31m\nb": 1}) == [
             'model "a\\u001b[31m\\nb": 0 facts; nothing was refused for it, in 1 request'
         ]

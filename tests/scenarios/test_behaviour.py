@@ -102,7 +102,7 @@ class TestARetryWithLabelsOfItsOwn:
         assert [(retry.exchange, retry.of, retry.reason) for retry in mock.retries] == [(2, 1, "500")]
         assert found(mock) == set()
 
-    def test_makes_a_storm_like_any_other(self, mock: Mock) -> None:
+    def test_a_retry_with_labels_of_its_own_makes_a_storm_like_any_other(self, mock: Mock) -> None:
         mock.script(server_error(), repeat=True)
         for attempt in range(10):
             with pytest.raises(openai.InternalServerError):

@@ -140,7 +140,7 @@ class TestRoutesOfALoopWhoseItemsAreStored:
         mock.when(**condition).script(*TURNS)
         assert self.loop(client) == "18 degrees."
 
-    def test_they_lie_in_a_conversation(self, mock, client):
+    def test_routes_of_a_loop_whose_items_are_stored_lie_in_a_conversation(self, mock, client):
         mock.when(instructions="planner", user="Paris").script(*TURNS)
         named = {"conversation": client.conversations.create().id}
         assert self.loop(client, **named) == "18 degrees."

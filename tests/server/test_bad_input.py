@@ -156,14 +156,14 @@ class TestABody:
             (b'{"a" : ' + b"9" * 300 + b', "model":1, "model":2}', "model"),
         ],
     )
-    def test_with_a_name_twice_is_refused_with_its_place(self, server: Server, body: bytes, path: str) -> None:
+    def test_a_body_with_a_name_twice_is_refused_with_its_place(self, server: Server, body: bytes, path: str) -> None:
         reply = post(server, body)
         name = path.rpartition(".")[2]
         said = f"Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported."
         assert (reply.status, reply.error["message"], reply.error["code"]) == (400, said, "invalid_json")
 
     @pytest.mark.parametrize("text", ['":', '\\":', "a : b", ':-) "x" :', '\\\\":', "\n:", '{"input":"x","input":"y"}'])
-    def test_may_hold_any_text_that_looks_like_a_name(self, server: Server, text: str) -> None:
+    def test_a_body_may_hold_any_text_that_looks_like_a_name(self, server: Server, text: str) -> None:
         body = {"model": "gpt-4.1", "input": text, "metadata": {text: text}}
         for spaced in ((",", ":"), (" , ", " : "), None):
             assert post(server, json.dumps(body, separators=spaced).encode()).status == 200
@@ -289,7 +289,7 @@ class TestAUrl:
         assert reply.error["message"].startswith(f"Unknown request URL: POST {path}. ")
 
     @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
-    def test_with_another_method(self, server: Server, method: str) -> None:
+    def test_a_url_with_another_method(self, server: Server, method: str) -> None:
         reply = send(server, method, "/v1/responses")
         assert (reply.status, reply.error["message"]) == (405, f"Invalid method for URL ({method} /v1/responses)")
 
@@ -308,7 +308,7 @@ class TestAUrl:
             ("%zz", 400, "Invalid 'response_id': '%zz'. Expected an ID that begins with 'resp'."),
         ],
     )
-    def test_with_an_escaped_id(self, server: Server, path: str, status: int, message: str) -> None:
+    def test_a_url_with_an_escaped_id(self, server: Server, path: str, status: int, message: str) -> None:
         for method, below in (("GET", ""), ("DELETE", ""), ("GET", "/input_items")):
             reply = send(server, method, f"/v1/responses/{path}{below}")
             assert (reply.status, reply.error["message"]) == (status, message)
@@ -352,19 +352,19 @@ class TestAQuery:
         assert reply.error == {"message": message, "type": "invalid_request_error", "param": param, "code": code}
 
     @pytest.mark.parametrize("query", ["include=x", "include[]=x", "include[]=reasoning.encrypted_content&include[]=x"])
-    def test_names_what_can_be_included(self, server: Server, response_id: str, query: str) -> None:
+    def test_a_query_names_what_can_be_included(self, server: Server, response_id: str, query: str) -> None:
         reply = send(server, "GET", f"/v1/responses/{response_id}?{query}")
         assert reply.status == 400
         assert reply.error["param"] == f"include[{query.count('&')}]"
         assert reply.error["message"].startswith("Invalid value: 'x'. Supported values are: 'file_search_call.results'")
 
     @pytest.mark.parametrize("value", ["maybe", "", "1", "True"])
-    def test_takes_true_and_false_for_a_boolean(self, server: Server, response_id: str, value: str) -> None:
+    def test_a_query_takes_true_and_false_for_a_boolean(self, server: Server, response_id: str, value: str) -> None:
         reply = send(server, "GET", f"/v1/responses/{response_id}?stream={value}")
         assert reply.status == 400
         assert reply.error["message"] == TYPE.format("stream", "a boolean", "a string")
 
-    def test_cannot_ask_for_the_stream_of_a_response_made_without_background(
+    def test_a_query_cannot_ask_for_the_stream_of_a_response_made_without_background(
         self, server: Server, response_id: str
     ) -> None:
         reply = send(server, "GET", f"/v1/responses/{response_id}?stream=true")
@@ -403,7 +403,7 @@ class TestAQuery:
         reply = send(server, "GET", f"/v1/responses/{response_id}{query}")
         assert (reply.status, json.loads(reply.raw)["id"]) == (200, response_id)
 
-    def test_after_the_body_of_a_create_is_nothing_to_the_api(self, server: Server) -> None:
+    def test_a_query_after_the_body_of_a_create_is_nothing_to_the_api(self, server: Server) -> None:
         assert send(server, "POST", "/v1/responses?limit=0&stream=maybe", GOOD).status == 200
 
 
@@ -425,11 +425,11 @@ class TestAConnection:
         assert spoken(server, garbage).startswith(b"HTTP/1.1 400 ")
         assert post(server, GOOD).status == 200
 
-    def test_with_headers_no_api_knows_is_answered(self, server: Server) -> None:
+    def test_a_connection_with_headers_no_api_knows_is_answered(self, server: Server) -> None:
         odd = {**JSON, "x-odd": "\xff\xfe", "x-long": "y" * 40_000, "openai-beta": "", "cookie": "{}"}
         assert post(server, GOOD, odd).status == 200
 
-    def test_with_several_requests_at_once_answers_them_in_order(self, server: Server) -> None:
+    def test_a_connection_with_several_requests_at_once_answers_them_in_order(self, server: Server) -> None:
         asked = [GOOD, b"{", b"[]", GOOD]
         sent = [raw_request(body, b"Content-Length: %d" % len(body)) for body in asked]
         sent[-1] = raw_request(asked[-1], b"Content-Length: %d" % len(asked[-1]), b"Connection: close")

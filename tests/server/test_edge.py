@@ -92,7 +92,9 @@ class TestAnAnswerThatWentOut:
         mock.script(text)
         assert len(read_raw(server, mock, stream=stream)) == ended(mock).size
 
-    def test_counts_the_events_of_its_stream(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_counts_the_events_of_its_stream(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
         mock.script("Hi.")
         received = ask(wire, mock, stream=True).read()
         assert ended(mock).events == received.count(b"\n\n") > 4
@@ -143,7 +145,7 @@ class TestAnAnswerThatWentOut:
         assert 0 < len(seen.event_times) < (seen.events or 0)
         assert seen.event_time((seen.events or 0) - 1) == seen.last_byte
 
-    def test_may_be_a_refusal(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_may_be_a_refusal(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         ask(wire, mock, temperature=9).read()
         assert ended(mock).whole
 
@@ -162,7 +164,7 @@ class TestAnAnswerThatWentOut:
 
 class TestAnAnswerThatIsCut:
     @pytest.mark.parametrize(("after", "events"), [(0, 0), (4, 4), (4.5, 4), (99, 9)])
-    def test_counts_the_events_that_went_out_whole(
+    def test_an_answer_that_is_cut_counts_the_events_that_went_out_whole(
         self, wire: http.client.HTTPConnection, mock: Mock, after: float, events: int
     ) -> None:
         mock.script(cut("Once.", after=after))
@@ -173,13 +175,15 @@ class TestAnAnswerThatIsCut:
         assert [seen.event_time(index) is not None for index in range(10)] == [index < events for index in range(10)]
         assert seen.size > len(broken.value.partial)
 
-    def test_counts_them_in_whatever_pieces_they_go_out(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_is_cut_counts_them_in_whatever_pieces_they_go_out(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
         mock.script(chunks(cut("Once.", after=4.5), size=7))
         with pytest.raises(http.client.IncompleteRead):
             ask(wire, mock, stream=True).read()
         assert (ended(mock).events, ended(mock).whole) == (4, False)
 
-    def test_may_be_no_answer_at_all(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_is_cut_may_be_no_answer_at_all(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         mock.script(hang_up())
         with pytest.raises(http.client.RemoteDisconnected):
             ask(wire, mock)
@@ -205,7 +209,7 @@ class TestAClientThatLeaves:
         assert 0.1 <= seen.left < 3
         assert (seen.events, seen.whole) == (4, False)
 
-    def test_may_not_have_waited_for_the_first_byte(self, server: Server, mock: Mock) -> None:
+    def test_a_client_that_leaves_may_not_have_waited_for_the_first_byte(self, server: Server, mock: Mock) -> None:
         mock.script(pause("Once.", until=Gate()))
         with (
             closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
@@ -217,7 +221,7 @@ class TestAClientThatLeaves:
         assert (seen.size, seen.first_byte, seen.whole) == (0, None, False)
 
     @pytest.mark.slow
-    def test_may_have_read_too_little(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_a_client_that_leaves_may_have_read_too_little(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         mock.script(LONG)
         answer = ask(wire, mock, stream=True)
         answer.read(1000)

@@ -129,7 +129,7 @@ class TestAClientThatLeaves:
 
     @pytest.mark.slow
     @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads what Linux knows of a process")
-    def test_in_the_middle_of_a_stream_leaves_nothing_behind(self, server: Server) -> None:
+    def test_a_client_that_leaves_in_the_middle_of_a_stream_leaves_nothing_behind(self, server: Server) -> None:
         state = server._uvicorn.server_state
         self.leave(server)
         assert wait_until(lambda: not state.connections and not state.tasks)
@@ -141,7 +141,9 @@ class TestAClientThatLeaves:
         assert self.memory() - before < 40, "25 streams of 3 MB were kept"
         assert server.api.worlds["sk-server"].problems == []
 
-    def test_before_the_body_is_whole_is_not_answered_nor_written_down(self, server: Server) -> None:
+    def test_a_client_that_leaves_before_the_body_is_whole_is_not_answered_nor_written_down(
+        self, server: Server
+    ) -> None:
         with socket.create_connection((server.host, server.port), 10) as wire:
             wire.sendall(request_head(GOOD, "sk-half") + GOOD[:-1])
         assert wait_until(lambda: not server._uvicorn.server_state.connections)
@@ -172,11 +174,11 @@ class TestABody:
     def part(self, body: bytes, more: bool) -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": more}
 
-    def test_may_come_in_parts(self) -> None:
+    def test_a_body_may_come_in_parts(self) -> None:
         start, _, left = self.answer(self.part(GOOD[:9], True), self.part(GOOD[9:], False))
         assert (start["status"], left) == (200, 0)
 
-    def test_may_be_absent(self) -> None:
+    def test_a_body_may_be_absent(self) -> None:
         assert self.answer({"type": "http.request"})[0]["status"] == 400
 
     def test_beyond_the_limit_is_not_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +230,7 @@ class TestADefectOfTheServer:
 
     @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses?a=b"], ids=["at once", "over ASGI"])
     @pytest.mark.parametrize("place", ["handle", "deliver"])
-    def test_over_http(self, monkeypatch: pytest.MonkeyPatch, path: str, place: str) -> None:
+    def test_a_defect_of_the_server_over_http(self, monkeypatch: pytest.MonkeyPatch, path: str, place: str) -> None:
         with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)])) as server:
             monkeypatch.setattr(*(server.api, "handle") if place == "handle" else (App, "deliver"), self.fail)
             with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as wire:
@@ -236,7 +238,7 @@ class TestADefectOfTheServer:
                 assert wire.getresponse().status == 500
             self.assert_in_verdict(server.api, "POST /v1/responses: fail (", "raised LookupError: no such part")
 
-    def test_over_a_websocket(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_defect_of_the_server_over_a_websocket(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with serve_in_thread(MockApi()) as server:
             monkeypatch.setattr(SocketSession, "receive", self.fail)
             url = f"ws{server.base_url.removeprefix('http')}/responses"
@@ -265,23 +267,23 @@ class TestADefectOfTheServer:
 
 
 class TestAServer:
-    def test_says_where_its_api_begins(self, server: Server) -> None:
+    def test_a_server_says_where_its_api_begins(self, server: Server) -> None:
         assert server.base_url == f"http://127.0.0.1:{server.port}/v1"
 
-    def test_puts_an_ipv6_address_in_brackets(self) -> None:
+    def test_a_server_puts_an_ipv6_address_in_brackets(self) -> None:
         try:
             with serve_in_thread(MockApi(), "::1") as own:
                 assert own.base_url == f"http://[::1]:{own.port}/v1"
         except ConfigError:
             pytest.skip("this machine has no IPv6")
 
-    def test_ends_with_its_block(self) -> None:
+    def test_a_server_ends_with_its_block(self) -> None:
         with serve_in_thread(MockApi()) as own:
             pass
         with pytest.raises(OSError):
             socket.create_connection((own.host, own.port), 1)
 
-    def test_ends_although_a_client_is_still_connected(self) -> None:
+    def test_a_server_ends_although_a_client_is_still_connected(self) -> None:
         with serve_in_thread(MockApi()) as own:
             wire = socket.create_connection((own.host, own.port), 5)
             wire.sendall(b"POST /v1/responses HTTP/1.1\r\n")
@@ -309,7 +311,7 @@ class TestAServer:
                 )
                 client.close()
 
-    def test_lets_the_control_plane_speak_for_itself(self, server: Server) -> None:
+    def test_a_server_lets_the_control_plane_speak_for_itself(self, server: Server) -> None:
         connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
         connection.request("GET", "/_harness/health")
         said = json.loads(connection.getresponse().read())

@@ -92,6 +92,6 @@ class TestAName:
         assert api.find_by_name(shown_name(world)) is world
         assert api.find_by_name("sk-7") is None
 
-    def test_costs_no_walk_over_the_worlds(self, api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_name_costs_no_walk_over_the_worlds(self, api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(keyed_worlds, "shown_name", None)
         assert api.find_by_name("unknown") is None

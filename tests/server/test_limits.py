@@ -175,12 +175,12 @@ def test_memory_is_flat_once_everything_is_full() -> None:
 class TestTheOptionsOfServe:
     @pytest.mark.parametrize("option", ["--journal", "--keep", "--worlds"])
     @pytest.mark.parametrize("number", ["0", "-1", "many"])
-    def test_refuse_what_is_no_number_from_one_on(self, option: str, number: str) -> None:
+    def test_the_options_of_serve_refuse_what_is_no_number_from_one_on(self, option: str, number: str) -> None:
         result = run_cli("serve", f"{option}={number}")
         assert result.exit_code == 2
         assert option in result.output
 
-    def test_refuse_a_port_that_there_is_not(self) -> None:
+    def test_the_options_of_serve_refuse_a_port_that_there_is_not(self) -> None:
         result = run_cli("serve", "--port=65536")
         assert (result.exit_code, "65535" in result.output) == (2, True)
 

@@ -71,7 +71,7 @@ class TestAKey:
         assert mock.handle(ReceivedRequest("GET", f"/v1/responses/{id}", others)).status == 404
         assert list(mock.worlds) == ["sk-mock", "sk-other"]
 
-    def test_opens_its_world_once(self) -> None:
+    def test_a_key_opens_its_world_once(self) -> None:
         made: list[str] = []
         mock = MockApi(prepare=lambda mock: made.append(mock.world.name), organization=Organization(zdr=True))
         assert mock.open("sk-1", "a name", "http://x/v1").world is mock.open("sk-1").world
@@ -126,7 +126,7 @@ class TestAKey:
         mock.close("sk-mock")
         assert post(mock, headers=headers).status == 418
 
-    def test_without_a_world_leaves_its_requests_as_strays(self) -> None:
+    def test_a_key_without_a_world_leaves_its_requests_as_strays(self) -> None:
         mock = MockApi(keys=(), reserved={"sk-run": "no test runs."})
         for key in ("sk-other", "sk-run"):
             post(mock, headers={"authorization": f"Bearer {key}"})

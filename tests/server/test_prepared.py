@@ -234,7 +234,7 @@ class TestRequestsThatShareAllButTheirInput:
     )
 
     @pytest.mark.parametrize("members", [{}, {"stream": True}, {"max_output_tokens": 16}, {"metadata": {"n": "1"}}])
-    def test_get_the_answers_that_they_get_alone(self, members: Json) -> None:
+    def test_requests_that_share_all_but_their_input_get_the_answers_that_they_get_alone(self, members: Json) -> None:
         def said(keeps: bool) -> list[tuple[Any, ...]]:
             api = make_api(keeps=keeps)
             api.open(KEY).script(*[message("word " * 8)] * 12)
@@ -261,7 +261,9 @@ class TestRequestsThatShareAllButTheirInput:
         unkept.open(KEY).world.set_date("2025-09-01")
         assert keys(api) == keys(unkept) != newest
 
-    def test_may_have_numbers_beyond_64_bits(self, api: MockApi, mock: Mock) -> None:
+    def test_requests_that_share_all_but_their_input_may_have_numbers_beyond_64_bits(
+        self, api: MockApi, mock: Mock
+    ) -> None:
         parameters = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 2**70}}}
         tool = {"type": "function", "name": "f", "parameters": parameters, "strict": False}
         answers = [send(api, {"model": "gpt-4.1", "input": f"hi {n}", "tools": [tool]}) for n in range(TIMES)]

@@ -70,7 +70,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 class TestTheOutcomeIsTheSame:
     @pytest.mark.slow
-    def test_in_all_examples(self, compared: Counter[str]) -> None:
+    def test_the_outcome_is_the_same_in_all_examples(self, compared: Counter[str]) -> None:
         for case in CASES:
             play_case(case)
         assert compared["accepted"] > 300
@@ -78,7 +78,7 @@ class TestTheOutcomeIsTheSame:
 
     @pytest.mark.slow
     @pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
-    def test_in_recordings(self, compared: Counter[str], tmp_path: Path) -> None:
+    def test_the_outcome_is_the_same_in_recordings(self, compared: Counter[str], tmp_path: Path) -> None:
         verify_recordings(RECORDINGS, tmp_path)
         assert compared["accepted"] > 4000
         assert compared["refused"] > 50
@@ -89,7 +89,9 @@ class TestTheOutcomeIsTheSame:
         inputs=st.tuples(st.sampled_from(INPUTS), st.sampled_from(INPUTS)),
         dialect=st.sampled_from(["openai", "azure"]),
     )
-    def test_for_any_two_inputs(self, bodies: list[Json], inputs: tuple[Any, Any], dialect: str) -> None:
+    def test_the_outcome_is_the_same_for_any_two_inputs(
+        self, bodies: list[Json], inputs: tuple[Any, Any], dialect: str
+    ) -> None:
         request, world = request_for(*bodies, dialect=dialect), World()
         first, second = (with_input(request, input) for input in inputs)
         assume(check(WorldCall(first, world)).violation is None)
@@ -98,7 +100,7 @@ class TestTheOutcomeIsTheSame:
         whole, rest = outcomes(second, world, prepared)
         assert whole == rest
 
-    def test_for_each_input(self) -> None:
+    def test_the_outcome_is_the_same_for_each_input(self) -> None:
         request, world = request_for({"tools": [{"type": "web_search"}], "instructions": "Be brief."}), World()
         prepared = prepare(ApiCall(request, world))
         assert prepared is not None

@@ -150,7 +150,7 @@ class TestResponses:
         ],
         ids=str,
     )
-    def test_come_as_the_fixture_says(self, convert: Convert, delivery: Json, lines: list[Json]) -> None:
+    def test_responses_come_as_the_fixture_says(self, convert: Convert, delivery: Json, lines: list[Json]) -> None:
         script = convert(fixture({"content": "Hello."}, **delivery))
         assert script.routes[0].turns == [lines]
         assert script.dropped == []
@@ -187,7 +187,7 @@ class TestMatchers:
     def test_matchers_are_conditions(self, convert: Convert, match: Json, conditions: Json) -> None:
         assert convert(fixture({"content": "Hi."}, match)).routes[0].conditions == conditions
 
-    def test_tell_the_steps_of_a_loop_apart(self, convert: Convert, mock: Mock, client: openai.OpenAI) -> None:
+    def test_matchers_tell_the_steps_of_a_loop_apart(self, convert: Convert, mock: Mock, client: openai.OpenAI) -> None:
         script = convert(
             fixture({"content": "Rainy."}, {"userMessage": "weather", "hasToolResult": True}),
             fixture({"toolCalls": [{"name": "f", "arguments": {}, "id": "call_1"}]}, {"userMessage": "weather"}),
@@ -201,7 +201,9 @@ class TestMatchers:
         assert ask(client, history, tools=tools) == "Rainy."
         assert ask(client, [*history, {"role": "user", "content": "Thanks."}]) == "Else."
 
-    def test_keep_case_where_it_tells_fixtures_apart(self, convert: Convert, mock: Mock, client: openai.OpenAI) -> None:
+    def test_matchers_keep_case_where_it_tells_fixtures_apart(
+        self, convert: Convert, mock: Mock, client: openai.OpenAI
+    ) -> None:
         small, large = (fixture({"content": f"{text}!"}, {"userMessage": text}) for text in ("ops", "Ops"))
         script = convert(small, large, HELLO)
         assert [route.conditions for route in script.routes[2:]] == [{"user": "hello"}, {}]

@@ -64,7 +64,7 @@ class TestTheWorkflows:
     FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
     @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-    def test_name_actions_by_their_commit_and_release(self, file):
+    def test_the_workflows_name_actions_by_their_commit_and_release(self, file):
         used = re.findall(r"uses: (\S+)(.*)", file.read_text(encoding="utf-8"))
         assert used
         assert [
@@ -72,13 +72,13 @@ class TestTheWorkflows:
         ] == []
 
     @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-    def test_take_no_permission_that_no_job_asks_for(self, file):
+    def test_the_workflows_take_no_permission_that_no_job_asks_for(self, file):
         assert yaml.safe_load(file.read_text(encoding="utf-8"))["permissions"] == {}
 
-    def test_run_what_a_change_must_pass(self):
+    def test_the_workflows_run_what_a_change_must_pass(self):
         assert [file.name for file in self.FILES if ".ci/run" not in file.read_text(encoding="utf-8")] == []
 
-    def test_run_every_python_that_the_package_names(self):
+    def test_the_workflows_run_every_python_that_the_package_names(self):
         matrix = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]["versions"]
         classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
         named = [line.rpartition(" ")[2] for line in classifiers if re.search(r":: 3\.\d+$", line)]
@@ -137,7 +137,7 @@ esac
         assert code != 0
         assert not [command for command in asked if command.startswith(("login", "push"))]
 
-    def test_waits_for_approval_and_may_write_packages_alone(self):
+    def test_the_image_of_a_release_waits_for_approval_and_may_write_packages_alone(self):
         assert (self.JOB["environment"], self.JOB["permissions"]["packages"]) == ("release", "write")
         assert self.JOB["permissions"]["contents"] == "read"
 

@@ -35,7 +35,7 @@ class TestTurns:
             ]
         }
 
-    def test_keep_what_a_builder_would_not_write_again(self) -> None:
+    def test_turns_keep_what_a_builder_would_not_write_again(self) -> None:
         cited = said("Hi.")
         cited["content"][0]["annotations"] = [{"type": "url_citation", "url": "https://example.org"}]
         spaced = {**CALL, "arguments": '{"x": 1}'}
@@ -45,7 +45,7 @@ class TestTurns:
         assert (message["type"], message["content"], "id" in message) == ("message", cited["content"], False)
         assert call["function_call"]["arguments"] == '{"x": 1}'
 
-    def test_name_the_approval_request_of_the_mock_instead_of_the_recorded_one(self) -> None:
+    def test_turns_name_the_approval_request_of_the_mock_instead_of_the_recorded_one(self) -> None:
         call = {"server_label": "prod", "name": "deploy", "arguments": "{}"}
         request = {"type": "mcp_approval_request", "id": "mcpr_recorded", **call}
         made = {"type": "mcp_call", "id": "mcp_1", "approval_request_id": "mcpr_recorded", "output": "live", **call}
@@ -58,7 +58,7 @@ class TestTurns:
         assert (played["approval_request_id"], played["output"]) == (own, "live")
         assert own != "mcpr_recorded"
 
-    def test_end_as_the_response_did(self) -> None:
+    def test_turns_end_as_the_response_did(self) -> None:
         cut = response(said("Once"), status="incomplete", incomplete_details={"reason": "content_filter"})
         broken = response(status="failed", error={"code": "server_error", "message": "Sorry."})
         assert script(over_http(HI, cut), over_http(HI, broken)).turns == [
@@ -92,7 +92,7 @@ class TestTurns:
         recorded = script(socket(("client", {"type": "response.create", **HI}), ("server", created), ("server", done)))
         assert recorded.turns == [[{"message": "Hello."}]]
 
-    def test_may_call_what_a_request_does_not_declare(self) -> None:
+    def test_turns_may_call_what_a_request_does_not_declare(self) -> None:
         client = Client()
         script(over_http(HI, response(CALL))).apply(client.mock)
         assert client.ask(tool_choice="none").body["output"][0]["name"] == "f"
@@ -243,7 +243,7 @@ class TestTheCommand:
         assert (ended.exit_code, "Hello." in ended.stdout) == (0, True)
         assert "not played: POST /v1/threads/runs" in ended.output
 
-    def test_refuses_what_it_cannot_print(self, tape: Path) -> None:
+    def test_the_command_refuses_what_it_cannot_print(self, tape: Path) -> None:
         for paths, form, why in (
             ([tape], "yml", "--to-script yml: Did you mean 'yaml'?"),
             ([tape.parent], "yaml", "--to-script: pass the path of one cassette file."),

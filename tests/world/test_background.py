@@ -54,12 +54,12 @@ class TestABackgroundResponse:
         assert (done["service_tier"], done["billing"]) == ("default", {"payer": "developer"})
         assert done["usage"]["output_tokens"] > 0
 
-    def test_takes_its_turn_of_the_script_when_it_is_made(self, client: Client) -> None:
+    def test_a_background_response_takes_its_turn_of_the_script_when_it_is_made(self, client: Client) -> None:
         client.mock.script(message("first"), message("second"))
         ids = [client.ask().body["id"] for _ in range(2)]
         assert [client.text(id, reads=3) for id in reversed(ids)] == ["second", "first"]
 
-    def test_can_be_moved_by_the_test_alone(self, client: Client) -> None:
+    def test_a_background_response_can_be_moved_by_the_test_alone(self, client: Client) -> None:
         client.mock.automatic = False
         one, other = (client.ask().body["id"] for _ in range(2))
         assert client.states(one, 2) == ["queued", "queued"]
@@ -68,23 +68,25 @@ class TestABackgroundResponse:
         assert (client.states(one, 1), client.states(other, 1)) == (["completed"], ["in_progress"])
 
     @pytest.mark.parametrize("asked", [True, False])
-    def test_cannot_be_moved_when_it_is_not_under_way(self, client: Client, asked: bool) -> None:
+    def test_a_background_response_cannot_be_moved_when_it_is_not_under_way(self, client: Client, asked: bool) -> None:
         id = client.ask().body["id"] if asked else "none"
         with pytest.raises(ConfigError, match=rf"advance: no background response .* with the id resp_x; {id} is"):
             client.mock.advance("resp_x")
         assert len(client.mock.advance()) == asked
 
-    def test_can_be_polled_even_where_nothing_is_stored(self, client: Client) -> None:
+    def test_a_background_response_can_be_polled_even_where_nothing_is_stored(self, client: Client) -> None:
         client.mock.organization(zdr=True)
         id = client.ask().body["id"]
         assert client.states(id, 2) == ["in_progress", "completed"]
 
-    def test_lists_its_input_while_it_is_under_way(self, client: Client) -> None:
+    def test_a_background_response_lists_its_input_while_it_is_under_way(self, client: Client) -> None:
         id = client.ask("hello").body["id"]
         (item,) = client.send(f"GET /responses/{id}/input_items").body["data"]
         assert item["content"][0]["text"] == "hello"
 
-    def test_shows_its_output_to_what_continues_it_when_it_has_ended(self, client: Client) -> None:
+    def test_a_background_response_shows_its_output_to_what_continues_it_when_it_has_ended(
+        self, client: Client
+    ) -> None:
         client.mock.script(function_call("f", {}, call_id="call_1"), message("early"), message("done"))
         id = client.ask(tools=functions("f")).body["id"]
         assert client.ask([OUTPUT], previous_response_id=id).rule == "output_needs_call"
@@ -189,12 +191,12 @@ class TestAConversation:
         client.states(id, 1)
         assert self.texts(client, conversation) == ["hello", "ok"]
 
-    def test_takes_up_nothing_of_what_was_cancelled(self, client: Client, conversation: str) -> None:
+    def test_a_conversation_takes_up_nothing_of_what_was_cancelled(self, client: Client, conversation: str) -> None:
         id = client.ask(conversation=conversation).body["id"]
         client.send(f"POST /responses/{id}/cancel")
         assert self.texts(client, conversation) == []
 
-    def test_may_be_gone_before_its_response_has_ended(self, client: Client, conversation: str) -> None:
+    def test_a_conversation_may_be_gone_before_its_response_has_ended(self, client: Client, conversation: str) -> None:
         id = client.ask(conversation=conversation).body["id"]
         assert client.send(f"DELETE /conversations/{conversation}").status == 200
         assert client.states(id, 2) == ["in_progress", "completed"]

@@ -595,7 +595,7 @@ class TestAConnection:
         [approval] = socket.mock.approvals
         assert (approval.asked, approval.answers, approval.runs) == (1, (2,), (2,))
 
-    def test_lists_and_calls_nothing_while_it_warms_up(self):
+    def test_a_connection_lists_and_calls_nothing_while_it_warms_up(self):
         socket = Socket()
         socket.mock.mcp("prod", {})
         assert socket.made(tools=[prod_server()], generate=False)["output"] == []

@@ -57,7 +57,7 @@ class TestRequestsPerMinute:
         assert limits_in(client.ask()) == {"limit-requests": "3", "remaining-requests": "2", "reset-requests": "20s"}
         assert limits_in(client.ask(stream=True))["reset-requests"] == "40s"
 
-    def test_come_back_with_the_time_of_the_world(self) -> None:
+    def test_requests_per_minute_come_back_with_the_time_of_the_world(self) -> None:
         client = client_with(requests_per_minute=3)
         for _ in range(3):
             client.ask()
@@ -82,7 +82,7 @@ class TestRequestsPerMinute:
         client = client_with(requests_per_minute=1)
         assert [client.ask(temperature=9).status, client.ask().status, client.ask().status] == [400, 200, 429]
 
-    def test_take_no_turn_when_refused(self) -> None:
+    def test_requests_per_minute_take_no_turn_when_refused(self) -> None:
         client = client_with(requests_per_minute=1)
         client.mock.script("One.", "Two.")
         client.ask(), client.ask()
@@ -96,7 +96,7 @@ class TestRequestsPerMinute:
         assert client.world.exchanges[-1].answer.rule == "rate_limit"
         assert client.world.refusals.unexpected == []
 
-    def test_end_with_the_limit(self) -> None:
+    def test_requests_per_minute_end_with_the_limit(self) -> None:
         client = client_with(requests_per_minute=1)
         client.ask()
         client.mock.organization(zdr=True)
@@ -175,11 +175,11 @@ class TestAClientThatWaits:
 
 class TestSettings:
     @pytest.mark.parametrize("limit", [0, -1, 1.5, "3", True])
-    def test_must_be_a_number(self, limit: Any) -> None:
+    def test_settings_must_be_a_number(self, limit: Any) -> None:
         with pytest.raises(ConfigError, match=r"organization\(requests_per_minute=.*: pass a number of at least 1"):
             Organization(requests_per_minute=limit)
 
-    def test_stand_in_a_script_file_and_begin_with_a_world(self) -> None:
+    def test_settings_stand_in_a_script_file_and_begin_with_a_world(self) -> None:
         client = Client()
         parse_document({"organization": {"requests_per_minute": 1, "tokens_per_minute": 5000}}).apply(client.mock)
         assert [client.ask().status for _ in range(2)] == [200, 429]

@@ -39,7 +39,7 @@ class TestARoute:
         assert answer(script, "x") == "else"
         assert answer(script, "x", model="gpt-5-mini") == "both"
 
-    def test_on_something_else_is_refused(self) -> None:
+    def test_a_route_on_something_else_is_refused(self) -> None:
         told = r"when\(size=…\): no condition 'size'\. Known: instructions, tools, model"
         with pytest.raises(ScriptError, match=told):
             Script().when({"size": "x", "mood": "x"})
@@ -91,7 +91,7 @@ class TestACondition:
             ("tools", {"tools": None}, []),
         ],
     )
-    def test_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
+    def test_a_condition_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
         assert value(body, what) == heard
 
     @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ class TestACondition:
             ("tools", {"tools": functions("f"), "input": [ANSWERED]}, ["f", "g", "h"]),
         ],
     )
-    def test_looks_at_what_the_request_continues(self, what: str, body: dict[str, Any], heard: Any) -> None:
+    def test_a_condition_looks_at_what_the_request_continues(self, what: str, body: dict[str, Any], heard: Any) -> None:
         stored = [
             {"role": "system", "content": "Stored."},
             {"type": "additional_tools", "role": "developer", "tools": functions("g")},
@@ -121,7 +121,7 @@ class TestACondition:
         items = {"msg_1": {"role": "user", "content": "Referenced."}}
         assert value(body, what, ItemChain(stored), items) == heard
 
-    def test_sees_nothing_in_a_request_without_an_object(self) -> None:
+    def test_a_condition_sees_nothing_in_a_request_without_an_object(self) -> None:
         request, names = Request("GET", "/responses/resp_1"), ("instructions", "tools", "input", "agent")
         transcript = Transcript(EMPTY_CHAIN, [])
         assert [condition_value(request, transcript, name) for name in names] == ["", [], "", ""]

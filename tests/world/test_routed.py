@@ -138,7 +138,7 @@ class TestAnAnswer:
         assert "route('POST', '/embeddings'): all 2 answers are used. Add one" in answers[2].body["error"]["message"]
         assert len(api.worlds["sk-a"].problems) == 1
 
-    def test_may_be_none_at_all(self) -> None:
+    def test_an_answer_may_be_none_at_all(self) -> None:
         assert ask(routed(hang_up())).status == 0
 
     def test_an_answer_of_the_newest_route_goes_before(self) -> None:
@@ -227,7 +227,7 @@ class TestWhatNoRequestTook:
 
 
 class TestAFunction:
-    def test_may_change_its_request(self) -> None:
+    def test_a_function_may_change_its_request(self) -> None:
         api = routed(lambda request: request.body.clear() or {})
         ask(api)
         assert api.open("sk-a").exchanges[0].request.body == {"input": "x"}
@@ -254,7 +254,7 @@ class TestAFunction:
         answer = ask(routed(lambda request: made))
         assert (answer.status, answer.body["error"]["message"][:30]) == (418, "route('POST', '/embeddings'): ")
 
-    def test_may_be_a_generator_of_bytes(self) -> None:
+    def test_a_function_may_be_a_generator_of_bytes(self) -> None:
         def speak(request: Request) -> Any:
             yield b"a"
             yield b"b"

@@ -25,11 +25,11 @@ def scripted(*turns: Any, repeat: bool = False) -> Script:
 
 
 class TestATurn:
-    def test_may_be_an_item_a_list_or_a_tuple(self) -> None:
+    def test_a_turn_may_be_an_item_a_list_or_a_tuple(self) -> None:
         script = scripted(message("one"), [message("two"), message("three")], (message("four"),))
         assert [texts(script.next(ask()).lines) for _ in range(3)] == [["one"], ["two", "three"], ["four"]]
 
-    def test_may_be_a_text_wherever_it_may_be_a_message(self) -> None:
+    def test_a_turn_may_be_a_text_wherever_it_may_be_a_message(self) -> None:
         script = Script()
         script.when({"input": "routed"}).script("zero")
         script.add(["one", ["two", message("three")], ("four", incomplete()), lambda request: "five"])
@@ -38,11 +38,11 @@ class TestATurn:
         assert script.next(ask()).lines[1] == incomplete()
         assert answer(script) == "five"
 
-    def test_may_be_a_function_of_the_request(self) -> None:
+    def test_a_turn_may_be_a_function_of_the_request(self) -> None:
         script = scripted(lambda request: message(f"you said {request.body['input']}"))
         assert answer(script, "hello") == "you said hello"
 
-    def test_may_be_a_generator_function_that_is_sent_each_next_request(self) -> None:
+    def test_a_turn_may_be_a_generator_function_that_is_sent_each_next_request(self) -> None:
         def talk(first: Request) -> Iterator[Item]:
             second = yield message(f"1: {first.body['input']}")
             third = yield [message(f"2: {second.body['input']}")]
@@ -51,7 +51,7 @@ class TestATurn:
         script = scripted(talk, message("after"))
         assert [answer(script, word) for word in ("a", "b", "c", "d")] == ["1: a", "2: b", "3: c", "after"]
 
-    def test_may_be_an_iterator(self) -> None:
+    def test_a_turn_may_be_an_iterator(self) -> None:
         begun_nowhere = (message(word) for word in ("three",))
         script = scripted(iter([message("one"), message("two")]), begun_nowhere, message("four"))
         assert [answer(script) for _ in range(4)] == ["one", "two", "three", "four"]
@@ -84,7 +84,7 @@ class TestATurn:
         with pytest.raises(ScriptError, match="a turn raised ValueError: out of ideas"):
             script.next(ask("x"))
 
-    def test_may_say_itself_that_the_script_is_wrong(self) -> None:
+    def test_a_turn_may_say_itself_that_the_script_is_wrong(self) -> None:
         def strict(request: Request) -> Item:
             raise ScriptError("asked too early")
 
@@ -157,7 +157,7 @@ class TestATurn:
         with pytest.raises(ScriptError, match=told):
             script.next(ask("x"))
 
-    def test_whose_condition_gives_up_has_raised_too(self) -> None:
+    def test_a_turn_whose_condition_gives_up_has_raised_too(self) -> None:
         script = Script()
         script.when({"input": lambda _: sys.exit("no more")}).script(message("x"))
         with pytest.raises(ScriptError, match="the condition `input` raised SystemExit: no more"):
@@ -175,13 +175,13 @@ class TestRepeatedTurns:
         script.when({"input": "x"}).script("a", "b", repeat=True)
         assert len(script.unused) == 1
 
-    def test_go_on_after_a_function_has_raised(self) -> None:
+    def test_repeated_turns_go_on_after_a_function_has_raised(self) -> None:
         script = scripted(lambda request: request.body["metadata"]["a"], repeat=True)
         for _ in range(2):
             with pytest.raises(ScriptError, match="a turn raised KeyError"):
                 script.next(ask())
 
-    def test_hold_no_generator(self) -> None:
+    def test_repeated_turns_hold_no_generator(self) -> None:
         def model(request: Request) -> Iterator[Item]:
             yield message("x")
 

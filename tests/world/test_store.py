@@ -34,7 +34,7 @@ class TestAChain:
         assert len(list(chain)) == 100_000
         del chain
 
-    def test_costs_what_its_responses_add(self) -> None:
+    def test_a_chain_costs_what_its_responses_add(self) -> None:
         store, turns = empty_store(), 300
         tracemalloc.start()
         sizes = []

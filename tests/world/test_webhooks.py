@@ -50,7 +50,7 @@ def answer(webhooks: Webhooks, due: DueDelivery, status: int | None) -> None:
 
 class TestAnEvent:
     @pytest.mark.parametrize("status", ["completed", "failed", "cancelled", "incomplete"])
-    def test_tells_how_a_response_has_ended(self, status):
+    def test_an_event_tells_how_a_response_has_ended(self, status):
         webhooks = hooked()
         webhooks.add_event(ended(status=status), NOW)
         (due,) = take_all(webhooks)
@@ -87,12 +87,12 @@ class TestARetry:
         assert len(ids) == 1
 
     @pytest.mark.parametrize("status", [302, 400, 410, 500, None])
-    def test_follows_every_answer_but_2xx(self, status):
+    def test_a_retry_follows_every_answer_but_2xx(self, status):
         webhooks = told()
         answer(webhooks, take_all(webhooks)[0], status)
         assert [due.attempt for due in take_all(webhooks, NOW + 5)] == [2]
 
-    def test_does_not_follow_2xx_nor_a_delivery_that_should_be_refused(self):
+    def test_a_retry_does_not_follow_2xx_nor_a_delivery_that_should_be_refused(self):
         webhooks = told(faults=["forged"])
         for due, status in zip(take_all(webhooks), (400, 204), strict=True):
             answer(webhooks, due, status)

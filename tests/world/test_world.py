@@ -44,7 +44,7 @@ class TestWhatIsStored:
     def store(self) -> Store:
         return empty_store()
 
-    def test_can_be_continued(self, store: Store) -> None:
+    def test_what_is_stored_can_be_continued(self, store: Store) -> None:
         store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
         store.put_response(response("resp_2", CALL), [], store.chain_of({"previous_response_id": "resp_1"}))
         assert list(store.chain_of({"previous_response_id": "resp_2"})) == [USER, SAID, CALL]
@@ -57,13 +57,13 @@ class TestWhatIsStored:
         assert (transcript.items, transcript.added) == ([USER, SAID, USER], [USER])
         assert transcript.missing_references == ("msg_x",)
 
-    def test_can_be_referred_to_by_the_ids_of_its_items(self, store: Store) -> None:
+    def test_what_is_stored_can_be_referred_to_by_the_ids_of_its_items(self, store: Store) -> None:
         without_id = {"type": "message", "role": "user", "content": "no id"}
         store.put_response(response("resp_1", SAID), [USER, without_id], EMPTY_CHAIN)
         assert set(store.items) == {"msg_user", "msg_1"}
 
     @pytest.mark.parametrize("named", ["conv_1", {"id": "conv_1"}])
-    def test_may_be_a_conversation(self, store: Store, named: Any) -> None:
+    def test_what_is_stored_may_be_a_conversation(self, store: Store, named: Any) -> None:
         store.conversations["conv_1"] = Conversation({"id": "conv_1"}, ItemChain([USER]))
         assert list(store.chain_of({"conversation": named})) == [USER]
 
@@ -114,19 +114,19 @@ class TestItsAccount:
         with pytest.raises(ConfigError, match=r"organization\(colour, size=…\): it has name, models, scopes"):
             World().organization(size=1, colour=2)
 
-    def test_cannot_be_changed_in_place(self) -> None:
+    def test_its_account_cannot_be_changed_in_place(self) -> None:
         with pytest.raises(FrozenInstanceError):
             World().account.zdr = True  # type: ignore[misc]
 
     @pytest.mark.parametrize(
         ("what", "kind"), [("requests per min (RPM)", "requests"), ("tokens per min (TPM)", "tokens")]
     )
-    def test_names_the_kind_of_a_limit(self, what: str, kind: str) -> None:
+    def test_its_account_names_the_kind_of_a_limit(self, what: str, kind: str) -> None:
         assert RateLimit(1, 1, 1, what).kind == kind
 
 
 class TestItsScript:
-    def test_answers_by_route_and_else_in_order(self) -> None:
+    def test_its_script_answers_by_route_and_else_in_order(self) -> None:
         mock = Mock()
         mock.script(message("else"))
         mock.when(model="o*").script(message("o"))
@@ -134,29 +134,29 @@ class TestItsScript:
         wide = ask(instructions="plan", tools=[{"name": "f"}], input="x", metadata={"agent": "ops"})
         assert [said(mock, request) for request in (ask(model="o3"), wide, ask())] == ["o", "all", "else"]
 
-    def test_may_be_extended_on_its_route(self) -> None:
+    def test_its_script_may_be_extended_on_its_route(self) -> None:
         mock = Mock()
         assert len(mock.script(message("one")).script(message("two")).turns) == 2
 
-    def test_without_conditions_would_be_a_route_for_everything(self) -> None:
+    def test_its_script_without_conditions_would_be_a_route_for_everything(self) -> None:
         mock = Mock()
         mock.when().script(message("any"))
         assert said(mock, ask()) == "any"
 
-    def test_refuses_what_is_no_turn(self) -> None:
+    def test_its_script_refuses_what_is_no_turn(self) -> None:
         with pytest.raises(ScriptError):
             Mock().script(5)  # type: ignore[arg-type]
 
 
 class TestItsJournal:
-    def test_counts_from_one(self) -> None:
+    def test_its_journal_counts_from_one(self) -> None:
         world = World()
         for status in (200, 400):
             world.add_exchange(ask(), Answer(status))
         assert [(exchange.number, exchange.status) for exchange in world.exchanges] == [(1, 200), (2, 400)]
 
     @pytest.mark.parametrize("keep", [1, 5])
-    def test_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:
+    def test_its_journal_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:
         world = World(options=WorldOptions(limits=Limits(exchanges=keep)))
         for _ in range(100):
             world.add_exchange(ask(), Answer(200))
@@ -165,7 +165,7 @@ class TestItsJournal:
 
 
 class TestTwoWorlds:
-    def test_have_their_own_clocks_and_ids(self) -> None:
+    def test_two_worlds_have_their_own_clocks_and_ids(self) -> None:
         one, other = World("one"), World("other")
         assert [one.tick(), one.tick(), other.tick()] == [CLOCK_START + 1, CLOCK_START + 2, CLOCK_START + 1]
         assert one.ids.request() != other.ids.request()

@@ -91,13 +91,13 @@ class TestAnAgent:
         assert add_definition(apply_agent(request), definition).body == {**said, **definition}
         assert apply_agent(request).body == {**said, "model": ""}
 
-    def test_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
+    def test_an_agent_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
         bare, others = {"type": "message", "role": "user", "content": "x"}, ["no item", user("y")]
         marked = {**bare, "response_id": "r", "agent_reference": HELPER}
         request = to_foundry({"model": "m", "input": [marked, *others]})
         assert apply_agent(request).body["input"] == [bare, *others]
 
-    def test_changes_nothing_elsewhere(self) -> None:
+    def test_an_agent_changes_nothing_elsewhere(self) -> None:
         for request in (Request("POST", "/responses", body={"agent_reference": HELPER}), to_foundry(None)):
             assert add_definition(apply_agent(request), {"model": "mine"}) is request
 
@@ -121,7 +121,7 @@ class TestAForm:
         assert error.body() == {"error": {"code": "x", "text": "No x.!", "of": [1], "fixed": 1}, "status": 404}
         assert error.members() == {"message": "No x.", "type": "invalid_request_error", "param": None, "code": "x"}
 
-    def test_may_be_that_of_openai(self) -> None:
+    def test_a_form_may_be_that_of_openai(self) -> None:
         error = ApiError(400, "No.").fill({})
         assert error.body() == {"error": error.members()}
 
@@ -335,6 +335,6 @@ class TestTheEnvironment:
         found = led("https://api.openai.com/v1", **ours, OTHER="https://api.openai.com.eu")
         assert found == {"MY_BASE": f"{HERE}/v1", "ROOT": HERE, "OPENAI_BASE_URL": f"{HERE}/v1"}
 
-    def test_keeps_the_command_from_asking_a_proxy_for_the_recorder(self):
+    def test_the_environment_keeps_the_command_from_asking_a_proxy_for_the_recorder(self):
         found = redirected_environment(parse_upstream("https://api.openai.com"), HERE, {"NO_PROXY": "intranet"})
         assert (found["NO_PROXY"], found["no_proxy"]) == ("127.0.0.1,intranet", "127.0.0.1")

@@ -264,7 +264,7 @@ class TestEditedByHand:
 
 
 class TestTheSchema:
-    def test_accepts_what_is_written(self):
+    def test_the_schema_accepts_what_is_written(self):
         binary = Interaction("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
         full = socket(("client", {"a": 1}), ("server", {"b": 2}))
         origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
@@ -274,7 +274,7 @@ class TestTheSchema:
         validate_cassette(next(parse_yaml_documents(dump_cassette(CassetteHeader(), ()))))
 
     @pytest.mark.parametrize("file", slow_except_every(8, CASSETTES), ids=lambda file: file.stem)
-    def test_accepts_every_cassette_of_ours(self, file: Path):
+    def test_the_schema_accepts_every_cassette_of_ours(self, file: Path):
         validate_cassette(next(parse_yaml_documents(file.read_text(encoding="utf-8"))))
 
     def test_knows_each_member_of_the_header_each_spelling_and_each_level_and_says_what_belongs_in_each_place(self):

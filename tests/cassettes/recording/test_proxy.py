@@ -63,7 +63,7 @@ class TestWhatAClientGets:
         answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
         assert len(answer.headers.get_list("date")) == 1
 
-    def test_comes_as_it_arrives(self, front, client, world):
+    def test_what_a_client_gets_comes_as_it_arrives(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, after=5, until=gate))
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
@@ -109,7 +109,7 @@ class TestWhatIsTakenDown:
         assert (interaction.headers["x-mine"], interaction.answer_headers["content-type"]) == ("1", "application/json")
         assert not interaction.cut
 
-    def test_keeps_every_chunk_and_when_it_came(self, front, client, world):
+    def test_what_is_taken_down_keeps_every_chunk_and_when_it_came(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, after=5, until=gate))
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
@@ -156,7 +156,7 @@ class TestWhatIsTakenDown:
         assert [interaction.cut for interaction in front.interactions(2)] == [False, False]
         assert not front.recording.in_progress()
 
-    def test_after_an_interruption_is_only_what_is_whole(self, front, client, world):
+    def test_what_is_taken_down_after_an_interruption_is_only_what_is_whole(self, front, client, world):
         gate = Gate()
         world.script(message("whole"), pause(ONCE, after=3, until=gate))
         client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
@@ -167,7 +167,7 @@ class TestWhatIsTakenDown:
         gate.open()
         assert [interaction.cut for interaction in front.recording.interactions] == [False]
 
-    def test_stands_in_the_order_in_which_the_requests_came(self, front, client, world):
+    def test_what_is_taken_down_stands_in_the_order_in_which_the_requests_came(self, front, client, world):
         gate = Gate()
         world.when(input="slow").script(pause(message("slow"), until=gate))
         world.script(message("fast"))
@@ -240,7 +240,7 @@ class TestAnApiThatIsNotThere:
 
 class TestAnApiThatIsSilent:
     @pytest.mark.parametrize("stall", [SILENT, TRICKLING_HEAD], ids=["silent", "trickling head"])
-    def test_before_its_answer_has_none(self, client, stall):
+    def test_an_api_that_is_silent_before_its_answer_has_none(self, client, stall):
         with stalling(stall) as origin, recorded(f"{origin}/v1", timeout=0.3) as front:
             with pytest.raises(httpx2.RemoteProtocolError):
                 client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
@@ -279,7 +279,7 @@ class TestAnApiThatIsSilent:
         (problem,) = front.recording.problems
         assert "sent an answer of more than 1,048,576 bytes" in problem
 
-    def test_for_good_does_not_hold_the_end_of_the_recording(self):
+    def test_an_api_that_is_silent_for_good_does_not_hold_the_end_of_the_recording(self):
         with stalling(TRICKLING) as origin, recorded(f"{origin}/v1") as front, asked(front):
             assert wait_until(lambda: front.recording.in_progress() or front.recording.interactions)
         assert not [thread for thread in threading.enumerate() if thread.name == "harness-record"]

@@ -222,7 +222,7 @@ class TestASecretThatIsLearnedLater:
             *_, masked, _ = (line["text"] for line in journal_lines(file) if "text" in line)
             assert (PLAIN in masked, header["command"]) == (False, "")
 
-    def test_costs_nothing_where_it_does_not_occur(self, file, monkeypatch):
+    def test_a_secret_that_is_learned_later_costs_nothing_where_it_does_not_occur(self, file, monkeypatch):
         scrubbed, scrub = [], Scrubber.scrub
         monkeypatch.setattr(Scrubber, "scrub", lambda self, plain: scrubbed.append(plain.body) or scrub(self, plain))
         cookies = [{"set-cookie": f"__cf_bm={os.urandom(20).hex()}; path=/"} for _ in range(40)]
@@ -232,7 +232,7 @@ class TestASecretThatIsLearnedLater:
         assert len(scrubbed) == 1 + 40 + 1 + 1
 
     @pytest.mark.parametrize("late", ["file-AbCdEfGh12345678", pseudonym("file-AbCdEfGh12345678")])
-    def test_may_be_an_id(self, file, late):
+    def test_a_secret_that_is_learned_later_may_be_an_id(self, file, late):
         interactions = [over_http({"input": f"see {late}"}, {}), over_http({}, {"id": late})]
         record(file, *interactions)
         assert (late in file.read_text()) is is_pseudonym(late)
@@ -273,7 +273,7 @@ class TestWhatTheScrubberMisses:
         assert "interactions[0].request.body" in str(caught.value)
         assert (file.read_bytes(), others(file)) == (before, [])
 
-    def test_leaves_the_other_exchanges_in_a_file_of_their_own(self, file):
+    def test_what_the_scrubber_misses_leaves_the_other_exchanges_in_a_file_of_their_own(self, file):
         kept = file.with_name("weather.recovered.yaml")
         with pytest.raises(SecretFound, match=rf"The other 2 exchanges of this recording are in {kept}\."):
             record(file, over_http({"n": 1}, {}), over_http({"missed": KEY}, {}), over_http({"n": 2}, {}))

@@ -94,7 +94,7 @@ class TestARequest:
                 assert part in answer
             assert len(client.player.misses) == 1
 
-    def test_whose_answer_was_cut_breaks_off_again(self):
+    def test_a_request_whose_answer_was_cut_breaks_off_again(self):
         with played(stream("hi", (0.0, "a"), cut=True), exchange("json", "x", cut=True)) as client:
             for input in ("hi", "json"):
                 with pytest.raises(httpx2.RemoteProtocolError):
@@ -102,11 +102,11 @@ class TestARequest:
 
 
 class TestAStream:
-    def test_comes_at_once(self):
+    def test_a_stream_comes_at_once(self):
         with played(stream("hi", (0.0, "a"), (600.0, "b"))) as client:
             assert client.post("hi").text == "data: a\n\ndata: b\n\n"  # its time limit is much shorter
 
-    def test_comes_at_the_pace_of_its_recording_where_that_is_requested(self):
+    def test_a_stream_comes_at_the_pace_of_its_recording_where_that_is_requested(self):
         with played(stream("hi", (0.2, "a"), (0.3, "b")), paced=True) as client:
             begun = time.perf_counter()
             with httpx2.stream("POST", f"{client.origin}/v1/responses", json={"input": "hi"}) as answer:
@@ -120,7 +120,7 @@ class TestAConnection:
     HELLO = ("server", '{"type": "response.completed"}')
     BYE = ("client", '{"input":"bye","type":"response.create"}')
 
-    def test_says_what_was_sent(self):
+    def test_a_connection_says_what_was_sent(self):
         with played(socket(self.HI, self.HELLO, self.BYE, self.HELLO), paced=True) as client, client.connect() as wire:
             for text in ('{"type":"response.create","input":"hi"}', self.BYE[1].encode()):
                 wire.send(text)
@@ -160,7 +160,7 @@ class TestAConnection:
             with pytest.raises(ConnectionClosedError):
                 wire.recv(5)
 
-    def test_may_end_before_anything_is_sent(self):
+    def test_a_connection_may_end_before_anything_is_sent(self):
         with played(socket(self.HI, self.HELLO, self.BYE)) as client:
             with client.connect():
                 pass

@@ -60,7 +60,7 @@ class TestAConnection:
             assert (interaction.status, interaction.cut, len(interaction.frames)) == (101, True, 1 + len(text))
         assert not front.interactions()[0].cut
 
-    def test_ends_as_the_api_ends_it(self, front, world):
+    def test_a_connection_ends_as_the_api_ends_it(self, front, world):
         with opened(front) as wire:
             world.skip(3601)
             wire.send(CREATE)
@@ -90,7 +90,7 @@ class TestAConnection:
         assert not interaction.cut
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"])
-    def test_to_an_api_that_is_not_there_says_so(self, url):
+    def test_a_connection_to_an_api_that_is_not_there_says_so(self, url):
         with recorded(url) as front:
             with pytest.raises(InvalidStatus) as refused, opened(front):
                 pass

@@ -231,10 +231,10 @@ MISSING = "previous_response_not_found"
 
 
 class TestASocket:
-    def test_answers(self, server: Server) -> None:
+    def test_a_socket_answers(self, server: Server) -> None:
         assert codes(talk(server, {"input": [user("Count to three.")]})) == [None]
 
-    def test_answers_one_after_the_other(self, server: Server) -> None:
+    def test_a_socket_answers_one_after_the_other(self, server: Server) -> None:
         first, second = talk(server, unstored("One."), unstored("Two."))
         assert first["response"]["id"] != second["response"]["id"]
 
@@ -242,12 +242,12 @@ class TestASocket:
         first, second = talk(server, unstored("The word is teal."), after("Which word?"))
         assert second["response"]["previous_response_id"] == first["response"]["id"]
 
-    def test_does_not_know_what_another_has_not_stored(self, server: Server) -> None:
+    def test_a_socket_does_not_know_what_another_has_not_stored(self, server: Server) -> None:
         ((first),) = talk(server, unstored("The word is teal."))
         lost = unstored("Which word?", previous_response_id=first["response"]["id"])
         assert codes(talk(server, lost, unstored([user("Begin anew.")]))) == [MISSING, None]
 
-    def test_names_a_response_that_never_was(self, server: Server) -> None:
+    def test_a_socket_names_a_response_that_never_was(self, server: Server) -> None:
         (end,) = talk(server, unstored("Go on.", previous_response_id="resp_never_was"))
         assert (end["status"], end["error"]["code"], end["error"]["param"]) == (400, MISSING, "previous_response_id")
 
@@ -255,7 +255,7 @@ class TestASocket:
         output = {"type": "function_call_output", "call_id": "call_never_was", "output": "5"}
         assert codes(talk(server, unstored("A."), after([output]), after("B."))) == [None, "error", MISSING]
 
-    def test_begins_with_what_was_compacted(self, server: Server) -> None:
+    def test_a_socket_begins_with_what_was_compacted(self, server: Server) -> None:
         compacted = post(server, "/responses/compact", {"model": "gpt-4.1", "input": HISTORY}).json()
         assert codes(talk(server, unstored([*compacted["output"], user("Go on.")], tools=[]))) == [None]
 

@@ -105,7 +105,7 @@ class TestACell:
         assert "do not say 'another cause'" in by_test["test_parameters[2]"].fault
 
     @pytest.mark.slow
-    def test_without_its_test_shows_what_was_printed(self, suite: Write, tmp_path: Path) -> None:
+    def test_a_cell_without_its_test_shows_what_was_printed(self, suite: Write, tmp_path: Path) -> None:
         root = suite(table(test_passes="green"), "import not_there\ndef test_passes(mock): pass\n")
         (row,) = rows(root, tmp_path / "cache").values()
         assert (row.verdict, "No module named 'not_there'" in row.fault) == ("none", True)
@@ -134,7 +134,7 @@ class TestACell:
         (row,) = judge(outcome="skipped")
         assert (row.verdict, row.fault) == ("skipped", "not green:\nE boom")
 
-    def test_with_losses_is_not_green(self) -> None:
+    def test_a_cell_with_losses_is_not_green(self) -> None:
         (row,) = judge(outcome="passed", losses=["call-dropped: deploy"])
         assert row.fault == "green, but with losses: call-dropped: deploy"
 
@@ -142,7 +142,7 @@ class TestACell:
         first, missing = judge(cell=None, outcome="passed")
         assert (first.fault, missing.reason) == ("this test has no cell", "it did not run")
 
-    def test_keeps_the_failure_of_any_phase(self) -> None:
+    def test_a_cell_keeps_the_failure_of_any_phase(self) -> None:
         (row,) = judge({"outcome": "failed"}, outcome="passed")
         assert row.verdict == "red"
 
@@ -203,13 +203,15 @@ class TestATable:
 
 class TestAnEnvironment:
     @pytest.mark.slow
-    def test_runs_only_its_files_and_of_them_what_is_to_run(self, suite: Write, tmp_path: Path) -> None:
+    def test_an_environment_runs_only_its_files_and_of_them_what_is_to_run(self, suite: Write, tmp_path: Path) -> None:
         content = HERE + 'files = ["test_it.py"]\n' + '[cells.test_later]\nhere = "not run"\n'
         tests = "def test_passes(): pass\ndef test_later(): pass"
         root = suite(content, tests, test_else__py="import not_there\ndef test_elsewhere(): pass")
         assert [(name, row.fault) for name, row in rows(root, tmp_path / "cache").items()] == [("test_passes", "")]
 
-    def test_sees_nothing_of_the_one_outside(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_environment_sees_nothing_of_the_one_outside(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
         monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
         seen = matrix.surroundings(tmp_path)
@@ -287,11 +289,11 @@ class TestTheCommand:
             "red",
         ]
 
-    def test_lists_without_running(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_command_lists_without_running(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["--list"]) == 0
         assert capsys.readouterr().out.split()[4:] == ["made_up", "here", "3"]
 
-    def test_says_what_is_wrong_with_a_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_command_says_what_is_wrong_with_a_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["other"]) == 2
         assert "no suite other" in capsys.readouterr().out
 

@@ -223,19 +223,19 @@ class TestTheCommandLine:
         assert ended.returncode == 0, ended.stderr
         assert "18 degrees" in str(json.loads(ended.stdout)["script"])
 
-    def test_ends_with_its_exit_code(self, project: Project) -> None:
+    def test_the_command_line_ends_with_its_exit_code(self, project: Project) -> None:
         ended = project.run(*self.NPX, "cassettes", "none.yaml")
         assert ended.returncode == 2
         assert "none.yaml" in ended.stderr
 
-    def test_finds_the_harness_on_the_path(self, project: Project, tmp_path: Path) -> None:
+    def test_the_command_line_finds_the_harness_on_the_path(self, project: Project, tmp_path: Path) -> None:
         found = tmp_path / "responses-harness"
         found.write_text('#!/bin/sh\necho "found, asked for $*"\n', encoding="utf-8")
         found.chmod(0o755)
         ended = project.run(*self.NPX, "serve", "a b", HARNESS_COMMAND="", PATH=project.path_with(tmp_path))
         assert (ended.returncode, ended.stdout) == (0, "found, asked for serve a b\n")
 
-    def test_does_not_start_itself(self, project: Project) -> None:
+    def test_the_command_line_does_not_start_itself(self, project: Project) -> None:
         """`npx` puts the package's own command in front of the PATH."""
         folders = project.path_with().split(os.pathsep)
         path = os.pathsep.join(folder for folder in folders if not Path(folder, "responses-harness").exists())
@@ -243,7 +243,7 @@ class TestTheCommandLine:
         assert (ended.returncode, ended.stdout) == (127, "")
         assert f"spawn {project.folder / '.venv/bin/responses-harness'} ENOENT. Install it" in ended.stderr
 
-    def test_without_a_harness_says_how_to_install_it(self, project: Project) -> None:
+    def test_the_command_line_without_a_harness_says_how_to_install_it(self, project: Project) -> None:
         ended = project.run(*self.NPX, "serve", HARNESS_COMMAND="no-such-harness")
         assert (ended.returncode, ended.stdout) == (127, "")
         assert "`no-such-harness` did not start: spawn no-such-harness ENOENT. Install it" in ended.stderr

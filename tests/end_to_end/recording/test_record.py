@@ -96,11 +96,11 @@ class TestARecording:
         assert re.fullmatch(rf"responses-harness: recording http://127.0.0.1:\d+/v1 in front of {origin}/v1", lines[0])
         assert lines[1:] == [f"responses-harness: 1 exchange in {file}"]
 
-    def test_holds_no_key(self, live, world, tmp_path):
+    def test_a_recording_holds_no_key(self, live, world, tmp_path):
         record(live, tmp_path / "a.yaml", command=(*ASKING, json.dumps({"metadata": {"note": KEY}})))
         assert KEY[3:] not in (tmp_path / "a.yaml").read_text()
 
-    def test_in_a_folder_is_a_new_file_each_time(self, live, world, tmp_path):
+    def test_a_recording_in_a_folder_is_a_new_file_each_time(self, live, world, tmp_path):
         script = tmp_path / "my app.py"
         script.write_text(ASK)
         for _ in range(2):
@@ -108,7 +108,7 @@ class TestARecording:
         name = f"{Path(sys.executable).stem}-my-app".replace(".", "-")
         assert sorted(file.name for file in (tmp_path / "tapes").iterdir()) == [f"{name}-2.yaml", f"{name}.yaml"]
 
-    def test_in_a_file_replaces_it(self, live, world, tmp_path):
+    def test_a_recording_in_a_file_replaces_it(self, live, world, tmp_path):
         file = tmp_path / "a.yaml"
         for _ in range(2):
             record(live, file)
@@ -120,7 +120,7 @@ class TestARecording:
         assert "nothing was recorded. Does the command read OPENAI_BASE_URL?" in result.stderr
         assert list(tmp_path.iterdir()) == []
 
-    def test_can_be_judged_as_any_other(self, live, world, tmp_path):
+    def test_a_recording_can_be_judged_as_any_other(self, live, world, tmp_path):
         file = tmp_path / "a.yaml"
         record(live, file)
         (found,) = read_recording(file)
@@ -133,7 +133,7 @@ class TestTheEnd:
         killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
         assert record(live, tmp_path, command=(sys.executable, "-c", killed)).exit_code == 128 + 9
 
-    def test_says_what_the_key_was_refused_for(self, live, world, tmp_path, monkeypatch):
+    def test_the_end_says_what_the_key_was_refused_for(self, live, world, tmp_path, monkeypatch):
         world.script(rate_limit(after="1s"))
         limited = record(live, tmp_path / "a.yaml")
         assert "1 × 429: the limits of the key are reached" in limited.stderr
@@ -226,7 +226,7 @@ class TestTheCommandInTheCassette:
 
 
 class TestAValidatingProxy:
-    def test_says_what_it_has_judged(self, live, world, tmp_path):
+    def test_a_validating_proxy_says_what_it_has_judged(self, live, world, tmp_path):
         result = record(live, tmp_path / "a.yaml", "--strict")
         assert result.exit_code == 0
         assert re.search(r"^requests +1 +1 +- ", result.stderr, re.M)
@@ -238,7 +238,7 @@ class TestAValidatingProxy:
         assert (checked.exit_code, strict.exit_code) == (0, 2)
         assert "responses-harness: nothing was judged: 1 exchange, and none that can be judged." in checked.stderr
 
-    def test_finds_where_the_live_api_differs(self, world, tmp_path):
+    def test_a_validating_proxy_finds_where_the_live_api_differs(self, world, tmp_path):
         async def lenient(scope: Any, receive: Any, send: Any) -> None:
             await send(
                 {"type": "http.response.start", "status": 400, "headers": [(b"content-type", b"application/json")]}
@@ -270,7 +270,7 @@ class TestAValidatingProxy:
         again = record(live, Path("b.yaml"), "--strict", command=command)
         assert (again.exit_code, "learn it" in again.stderr) == (0, False), again.stderr
 
-    def test_finds_where_the_mock_would_have_answered_differently(self, mock, tmp_path, monkeypatch):
+    def test_a_validating_proxy_finds_where_the_mock_would_have_answered_differently(self, mock, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
         def change(method: str, path: str, body: Any) -> Any:
@@ -306,7 +306,7 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
 
 class TestAnInterruption:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_leaves_what_is_whole(self, live, world, tmp_path, number):
+    def test_an_interruption_leaves_what_is_whole(self, live, world, tmp_path, number):
         gate = Gate()
         world.script(message("whole"), pause(message("Once upon"), after=3, until=gate))
         file = tmp_path / "a.yaml"
@@ -323,7 +323,7 @@ class TestAnInterruption:
         ] == ["whole"]
         assert [entry.name for entry in tmp_path.iterdir()] == ["a.yaml"]
 
-    def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
+    def test_an_interruption_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
         monkeypatch.setattr("harness.cli.support.run_command.GRACE_SECONDS", 0.2)
         (deaf := tmp_path / "deaf").touch()
         ignoring = (
@@ -334,7 +334,7 @@ class TestAnInterruption:
             result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ignoring))
         assert result.exit_code == 128 + signal.SIGKILL
 
-    def test_ends_a_recorder_without_a_command(self, live, world, tmp_path):
+    def test_an_interruption_ends_a_recorder_without_a_command(self, live, world, tmp_path):
         file, port = tmp_path / "a.yaml", free_port()
         responses: list[httpx2.Response] = []
         body, headers = {"model": "gpt-4.1", "input": "hi"}, {"authorization": f"Bearer {KEY}"}

@@ -145,7 +145,7 @@ class TestARecorder:
         (recovered,) = recover_recordings(file.parent)
         assert recovered.exchange_count == recorded(recovered.file) == in_order(recovered.file)
 
-    def test_in_a_folder_recovers_what_was_left_there(self, live, tmp_path):
+    def test_a_recorder_in_a_folder_recovers_what_was_left_there(self, live, tmp_path):
         with recorder(live, tmp_path, asking(2, rest=30)) as child:
             assert soon(lambda: max(map(in_journal, left_in(tmp_path)), default=0) >= 2)
             child.kill()
@@ -158,7 +158,7 @@ class TestARecorder:
         )
         assert len([*tmp_path.iterdir()]) == 2
 
-    def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
+    def test_a_recorder_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
         with recorder(live, file, asking(2, rest=30)) as child:
             assert soon(lambda: in_journal(file) == 2)
             child.send_signal(signal.SIGHUP)
@@ -166,7 +166,7 @@ class TestARecorder:
         assert (code, f"2 exchanges in {file}" in errors) == (128 + signal.SIGHUP, True)
         assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
-    def test_leaves_an_api_that_is_silent_and_keeps_what_came(self, file):
+    def test_a_recorder_leaves_an_api_that_is_silent_and_keeps_what_came(self, file):
         with stalling(STUCK) as origin:
             code, errors = record(f"{origin}/v1", file, asking(), own=("--timeout", "0.3"))
         assert (code, f"1 exchange in {file}, 1 of them cut" in errors) == (0, True)
@@ -180,7 +180,7 @@ class TestARecorder:
             child.send_signal(signal.SIGHUP)
             assert result(child)[0] == 0
 
-    def test_whose_messages_nobody_reads_goes_on(self, live, file):
+    def test_a_recorder_whose_messages_nobody_reads_goes_on(self, live, file):
         read, write = os.pipe()
         os.close(read)
         with recorder(live, file, asking(), stderr=write) as child:

@@ -47,20 +47,20 @@ def raising(problem: Exception) -> Callable[[bytes], None]:
 
 
 class TestTheContract:
-    def test_sees_an_exception_that_is_not_documented(self):
+    def test_the_contract_sees_an_exception_that_is_not_documented(self):
         assert complaint(Parser(raising(KeyError("a")), list), b"") == "exception: KeyError: 'a'"
 
-    def test_sees_a_message_that_names_no_place(self):
+    def test_the_contract_sees_a_message_that_names_no_place(self):
         parser = Parser(raising(UnreadableRecording("it is broken")), list, (UnreadableRecording,), "fuzz: ")
         assert complaint(parser, b"") == "message: UnreadableRecording: 'it is broken'"
         assert complaint(Parser(raising(UnreadableRecording("fuzz: no")), list, parser.raises, "fuzz: "), b"") is None
 
-    def test_sees_a_message_that_is_too_long(self):
+    def test_the_contract_sees_a_message_that_is_too_long(self):
         assert complaint(Parser(raising(UnreadableRecording("x" * 60_000)), list, (UnreadableRecording,)), b"") is None
         parser = Parser(raising(KeyError("x" * 4096)), list, (KeyError,))
         assert str(complaint(parser, b"")).startswith("length: 4,098 characters of KeyError: ")
 
-    def test_sees_time_and_memory(self, monkeypatch):
+    def test_the_contract_sees_time_and_memory(self, monkeypatch):
         nothing = Parser(lambda _: None, list)
         assert complaint(nothing, b"") is None
         monkeypatch.setattr("tests.support.cpu_time.time.thread_time", iter([0.0, 1.5]).__next__)

@@ -79,7 +79,7 @@ class TestTheToken:
         assert "send `x-harness-token: …`" in said["error"]["message"]
 
     @pytest.mark.parametrize("path", PATHS)
-    def test_opens_the_control_plane(self, open_to_all: Served, path: str) -> None:
+    def test_the_token_opens_the_control_plane(self, open_to_all: Served, path: str) -> None:
         assert send(open_to_all.port, "GET", f"/_harness/{path}", **{"X-Harness-Token": TOKEN})[0] == 200
 
     def test_the_token_is_nothing_to_the_api(self, open_to_all: Served) -> None:
@@ -126,7 +126,7 @@ class TestThePage:
         assert shown == {(method.upper(), path) for path, methods in described.items() for method in methods}
         assert not re.search(r"<(script|link|img|iframe|object)|https?:|src=|//", page)
 
-    def test_may_load_nothing(self, local: Served) -> None:
+    def test_the_page_may_load_nothing(self, local: Served) -> None:
         policy = ask(local.port, "GET", "/_harness/docs").headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; ")
 

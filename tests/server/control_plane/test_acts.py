@@ -137,7 +137,7 @@ class TestTurns:
 
 
 class TestAHeldRequest:
-    def test_waits_for_a_turn_by_hand_before_all_of_the_script(self, hand: Hand) -> None:
+    def test_a_held_request_waits_for_a_turn_by_hand_before_all_of_the_script(self, hand: Hand) -> None:
         hand.act("turns", yaml="- Scripted.")
         assert hand.act("hold", on=True) == {"holds": True}
         asked = hand.begin_to_ask(input="Which?")
@@ -151,7 +151,7 @@ class TestAHeldRequest:
         hand.act("answer", request=waits["request"])
         assert said(asked.result()) == "Scripted."
 
-    def test_may_be_streamed_long_and_of_another_path(self, hand: Hand) -> None:
+    def test_a_held_request_may_be_streamed_long_and_of_another_path(self, hand: Hand) -> None:
         hand.act("hold", on=True)
         asked = hand.begin_to_ask(input="x" * 300_000, stream=True)
         (waits,) = until(lambda: hand.waits["requests"])
@@ -182,7 +182,7 @@ class TestAHeldRequest:
         assert "is not pending" in hand.act("answer", request=waits["request"], yaml="Late.")
         assert hand.http.get("/_harness/exchanges").json() == []
 
-    def test_gets_an_answer_when_its_world_begins_again(self, hand: Hand) -> None:
+    def test_a_held_request_gets_an_answer_when_its_world_begins_again(self, hand: Hand) -> None:
         hand.act("hold", on=True)
         asked = hand.begin_to_ask()
         until(lambda: hand.waits["requests"])
@@ -207,7 +207,7 @@ def test_servers_that_share_a_store_hold_none(monkeypatch: pytest.MonkeyPatch) -
 
 
 class TestAStep:
-    def test_lets_one_event_go(self, hand: Hand) -> None:
+    def test_a_step_lets_one_event_go(self, hand: Hand) -> None:
         hand.act("turns", yaml="- Sunny.")
         assert hand.act("step", on=True) == {"stepped": 0}
         with hand.http.stream(
@@ -225,7 +225,7 @@ class TestAStep:
             assert "response.completed" in "".join(lines)
         assert hand.waits["stepped"] is None
 
-    def test_lets_a_whole_answer_go(self, hand: Hand) -> None:
+    def test_a_step_lets_a_whole_answer_go(self, hand: Hand) -> None:
         hand.act("turns", yaml="- Sunny.\n- Rainy.")
         hand.act("step", on=True)
         asked = hand.begin_to_ask()
@@ -267,7 +267,7 @@ class TestADecision:
         assert (approval["approve"], approval["executed"]) == (approve, int(approve))
         assert hand.http.get("/_harness/report").json()["verdict"] is None
 
-    def test_may_have_a_reason(self, hand: Hand) -> None:
+    def test_a_decision_may_have_a_reason(self, hand: Hand) -> None:
         hand.act("decide", approval=self.wait(hand), approve=False, reason="Not on Fridays.")
         assert hand.http.get("/_harness/approvals").json()[0]["reason"] == "Not on Fridays."
 
@@ -276,7 +276,7 @@ class TestADecision:
         assert hand.act("decide", approval=waits, approve=True)["status"] == 200
         assert hand.act("decide", approval=waits, approve=False) == f"decide: {waits} was answered in request 2."
 
-    def test_names_what_waits(self, hand: Hand) -> None:
+    def test_a_decision_names_what_waits(self, hand: Hand) -> None:
         waits = self.wait(hand)
         assert hand.act("decide", approval="mcpr_1", approve=True) == (
             f"decide: no approval 'mcpr_1' was requested. Pending: {waits}."

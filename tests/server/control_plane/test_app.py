@@ -58,7 +58,7 @@ class TestWhatAChatSends:
         assert self.ask(client, *self.SENT)["verdict"] is None
 
     @pytest.mark.parametrize("items", [[], "Who?", [7], [{"role": "assistant", "content": "Hi."}], None])
-    def test_ends_with_a_message_of_the_user(self, client: KeyClient, items: Any) -> None:
+    def test_what_a_chat_sends_ends_with_a_message_of_the_user(self, client: KeyClient, items: Any) -> None:
         status, told = client.send("POST", "/_harness/said", {"items": items})
         assert (status, "Pass a list of items, of which the last is a user message." in told["error"]["message"]) == (
             400,
@@ -74,19 +74,19 @@ class TestAScript:
         assert client.text() == "one"
         assert [item["type"] for item in client.ask(tools=functions("f"))[1]["output"]] == ["message", "function_call"]
 
-    def test_may_say_a_turn_as_a_text(self, client: KeyClient) -> None:
+    def test_a_script_may_say_a_turn_as_a_text(self, client: KeyClient) -> None:
         assert client.send("POST", "/_harness/script", {"turns": ["one", ["two"]]}) == (200, {"turns": 2})
         client.send("POST", "/_harness/script", {"script": ["three"]})
         assert [client.text() for _ in range(3)] == ["one", "two", "three"]
 
-    def test_may_have_a_call_that_the_request_does_not_allow(self, client: KeyClient) -> None:
+    def test_a_script_may_have_a_call_that_the_request_does_not_allow(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}"}
         built = {"function_call": {"name": "f", "off_schema": True}}
         turns = [call, {**call, "off_schema": True}, built, [call, {"completed": {"off_schema": True}}]]
         client.send("POST", "/_harness/script", {"turns": turns})
         assert [client.ask()[0] for _ in turns] == [418, 200, 200, 200]
 
-    def test_may_end_a_turn_with_how_its_response_ends(self, client: KeyClient) -> None:
+    def test_a_script_may_end_a_turn_with_how_its_response_ends(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
         assert client.ask()[1]["status"] == "incomplete"
 
@@ -98,7 +98,7 @@ class TestAScript:
             )
         assert [client.text(), client.text()] == ["1", "2"]
 
-    def test_may_have_conditions(self, client: KeyClient) -> None:
+    def test_a_script_may_have_conditions(self, client: KeyClient) -> None:
         route = {"when": {"instructions": "planner", "tools": ["f"]}, "turns": [said_text("a plan")]}
         assert client.send("POST", "/_harness/script", route) == (200, {"turns": 1})
         client.send("POST", "/_harness/script", {"when": None, "turns": [said_text("else")]})
@@ -177,7 +177,7 @@ class TestAScript:
 
 
 class TestTheJournal:
-    def test_holds_every_exchange_in_order(self, client: KeyClient) -> None:
+    def test_the_journal_holds_every_exchange_in_order(self, client: KeyClient) -> None:
         client.ask("one")
         client.ask(temperature="hot")
         one, other = client.send("GET", "/_harness/exchanges")[1]
@@ -186,7 +186,7 @@ class TestTheJournal:
         assert (other["number"], other["status"], other["rule"]) == (2, 400, "invalid_type")
         assert other["answer"]["error"]["param"] == "temperature"
 
-    def test_says_what_nobody_took_and_what_nobody_answered(self, client: KeyClient) -> None:
+    def test_the_journal_says_what_nobody_took_and_what_nobody_answered(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"when": {"input": "x"}, "turns": [HI, HI]})
         client.ask("y")
         said = client.send("GET", "/_harness/unused")[1]
@@ -200,7 +200,9 @@ class TestTheJournal:
         assert client.send("GET", "/_harness/exchanges") == (200, [])
         assert client.send("GET", f"/v1/responses/{id}")[0] == 404
 
-    def test_begins_again_under_a_name_that_its_ids_follow_from(self, client: KeyClient, server: Server) -> None:
+    def test_the_journal_begins_again_under_a_name_that_its_ids_follow_from(
+        self, client: KeyClient, server: Server
+    ) -> None:
         ids = []
         for name in ("asks", "answers", "asks"):
             assert client.send("POST", "/_harness/world", {"name": name}) == (200, {"name": name})
@@ -211,7 +213,9 @@ class TestTheJournal:
         assert client.send("POST", "/_harness/world", {})[0] == 400
 
     @pytest.mark.parametrize(("language", "advice"), [("json", '{"script": ['), ("javascript", "await mock.script(")])
-    def test_begins_in_the_language_of_its_user(self, client: KeyClient, language: str, advice: str) -> None:
+    def test_the_journal_begins_in_the_language_of_its_user(
+        self, client: KeyClient, language: str, advice: str
+    ) -> None:
         client.send("POST", "/_harness/world", {"name": "asks", "language": language})
         client.send("POST", "/_harness/script", {"script": [{"message": "Hi."}]})
         client.ask()
@@ -220,14 +224,14 @@ class TestTheJournal:
 
 
 class TestTheServer:
-    def test_says_that_it_is_up_and_counts_its_worlds(self) -> None:
+    def test_the_server_says_that_it_is_up_and_counts_its_worlds(self) -> None:
         with serve_in_thread(MockApi()) as own:
             status, said = KeyClient(own.port, "").send("GET", "/_harness/health")
             assert (status, said["status"], said["worlds"]) == (200, "ok", 0)
             KeyClient(own.port, "sk-1").send("GET", "/_harness/exchanges")
             assert KeyClient(own.port, "").send("GET", "/_harness/health")[1]["worlds"] == 1
 
-    def test_lists_the_rules_in_order(self, client: KeyClient) -> None:
+    def test_the_server_lists_the_rules_in_order(self, client: KeyClient) -> None:
         said = client.send("GET", "/_harness/rules")[1]
         assert [item["id"] for item in said] == list(RULES)
         assert all(list(item) == ["id", "area", "summary", "level", "message"] for item in said)
@@ -236,7 +240,9 @@ class TestTheServer:
     @pytest.mark.parametrize(
         ("method", "path"), [("GET", "exchanges"), ("GET", "unused"), ("DELETE", "world"), ("POST", "script")]
     )
-    def test_asks_for_a_key_that_names_a_world(self, server: Server, key: str | None, method: str, path: str) -> None:
+    def test_the_server_asks_for_a_key_that_names_a_world(
+        self, server: Server, key: str | None, method: str, path: str
+    ) -> None:
         status, said = KeyClient(server.port, key).send(method, f"/_harness/{path}", {"turns": [HI]})
         assert status == 400
         assert said["error"]["message"].startswith("no World: send `Authorization: Bearer sk-…`")
@@ -361,13 +367,13 @@ class TestSettings:
 
     PROD: ClassVar = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
 
-    def test_go_with_a_script(self, client: KeyClient) -> None:
+    def test_settings_go_with_a_script(self, client: KeyClient) -> None:
         told = {"organization": {"models": ["gpt-4.1"]}, "script": [{"message": "hi"}], "repeat": True}
         assert client.send("POST", "/_harness/script", told) == (200, {"turns": 1})
         assert [client.text(), client.text()] == ["hi", "hi"]
         assert client.ask(model="gpt-5")[1]["error"]["code"] == "model_not_found"
 
-    def test_make_files_and_say_their_ids(self, client: KeyClient) -> None:
+    def test_settings_make_files_and_say_their_ids(self, client: KeyClient) -> None:
         told = {
             "files": {"guide.txt": "Paris", "dot.png": {"base64": "iVA=", "purpose": "vision", "expires_after": 3600}},
             "vector_stores": {"docs": ["guide.txt"], "empty": {"metadata": {"team": "a"}}},
@@ -413,7 +419,7 @@ class TestSettings:
         client.send("POST", "/_harness/script", {"organization": {"rate_limit": None}})
         assert client.text() == "unscripted"
 
-    def test_say_which_provider_it_is(self, client: KeyClient) -> None:
+    def test_settings_say_which_provider_it_is(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"dialect": "azure"})
         assert client.ask()[0] == 404
         client.send("POST", "/_harness/script", {"dialect": None})
@@ -507,7 +513,7 @@ class TestTime:
 
 
 class TestTheReport:
-    def test_begins_with_the_cause(self, client: KeyClient) -> None:
+    def test_the_report_begins_with_the_cause(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [{"message": "never asked for"}]})
         client.ask(temperature="hot")
         told = client.send("GET", "/_harness/report")[1]
@@ -515,13 +521,13 @@ class TestTheReport:
         assert "  where   temperature = " in told["verdict"]
         assert '"temperature": "hot"' not in told["report"]
 
-    def test_shows_bodies_and_evidence_on_demand(self, client: KeyClient) -> None:
+    def test_the_report_shows_bodies_and_evidence_on_demand(self, client: KeyClient) -> None:
         client.ask(temperature="hot")
         told = client.send("GET", "/_harness/report?verbose=true")[1]
         assert '"temperature": "hot"' in told["report"]
 
     @pytest.mark.parametrize("language", ["json", "javascript"])
-    def test_says_how_it_shows_more(self, client: KeyClient, language: str) -> None:
+    def test_the_report_says_how_it_shows_more(self, client: KeyClient, language: str) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": language})
         client.ask(temperature="hot")
         client.ask(temperature="cold")
@@ -529,7 +535,7 @@ class TestTheReport:
         for text in told.values():
             assert "\nand 1 more; GET /_harness/report?verbose=true shows them:\n  Request 2 was refused" in text
 
-    def test_can_leave_out_what_is_allowed(self, client: KeyClient) -> None:
+    def test_the_report_can_leave_out_what_is_allowed(self, client: KeyClient) -> None:
         turns = [{"message": text} for text in ("Paris it is.", "Sure.", "Never asked for.")]
         client.send("POST", "/_harness/script", {"script": turns})
         client.ask("Where?")
@@ -618,7 +624,7 @@ class TestHowAClientAsks:
         assert told.startswith("Client duplicate-create: request 2 repeats request 1, and both took a turn")
         assert client.send("GET", "/_harness/report?client=maybe")[0] == 400
 
-    def test_may_be_allowed_before(self, client: KeyClient) -> None:
+    def test_how_a_client_asks_may_be_allowed_before(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"client": "strict", "script": ["one", "two"]})
         client.send("POST", "/_harness/script", {"client": ["duplicate-create"], "patience": 5})
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
@@ -665,7 +671,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "named", ["number_above_maximum", "shape", "Invalid 'temperature'", ["number_above_maximum"], "allow"]
     )
-    def test_can_be_expected(self, client: KeyClient, named: Any) -> None:
+    def test_refusals_can_be_expected(self, client: KeyClient, named: Any) -> None:
         assert client.send("POST", "/_harness/expect", {"refusals": named}) == (200, {"expected": 1, "ended": []})
         self.refuse(client)
         assert self.verdict(client) is None
@@ -704,7 +710,7 @@ class TestRefusals:
         assert self.verdict(client) is None
 
     @pytest.mark.parametrize("body", [{}, {"refusals": 1}, {"refusals": ""}, {"refusals": [1]}, {"refusal": "shape"}])
-    def test_have_names(self, client: KeyClient, body: Any) -> None:
+    def test_refusals_have_names(self, client: KeyClient, body: Any) -> None:
         status, told = client.send("POST", "/_harness/expect", body)
         assert (status, told["error"]["type"]) == (400, "harness_error")
         assert "refusal" in told["error"]["message"]
@@ -729,7 +735,7 @@ class TestWhatHappened:
 
 
 class TestAGate:
-    def test_holds_a_stream_until_it_is_opened(self, client: KeyClient) -> None:
+    def test_a_gate_holds_a_stream_until_it_is_opened(self, client: KeyClient) -> None:
         turn = [{"message": "Once upon a time"}, {"pause": {"after": 3, "until": "shown"}}]
         client.send("POST", "/_harness/script", {"turns": [turn]})
         connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=10)

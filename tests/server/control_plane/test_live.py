@@ -97,7 +97,7 @@ class TestTheWorlds:
         assert other["name"].startswith("key-")
         assert "sk-b" not in json.dumps(told)
 
-    def test_count_the_streams_that_are_going_out(self, server: Server) -> None:
+    def test_the_worlds_count_the_streams_that_are_going_out(self, server: Server) -> None:
         gate = Gate()
         mock = server.api.open("sk-a", "slow")
         mock.script(pause("Once.", after=2, until=gate), "ok")
@@ -112,7 +112,7 @@ class TestTheWorlds:
             answer.read()
         assert send(server.port, "GET", "/_harness/worlds")[1]["worlds"][0]["open_streams"] == 0
 
-    def test_say_after_which_event_they_were_so(self, server: Server) -> None:
+    def test_the_worlds_say_after_which_event_they_were_so(self, server: Server) -> None:
         position = send(server.port, "GET", "/_harness/worlds")[1]["event"]
         ask(server)
         with listening(server, f"?after={position}") as stream:
@@ -144,7 +144,7 @@ class TestTheEvents:
         assert streamed["events"] > 4
         assert stream.ids == list(range(stream.ids[0], stream.ids[0] + 5))
 
-    def test_tell_of_what_was_refused_and_of_a_client_that_left(self, server: Server) -> None:
+    def test_the_events_tell_of_what_was_refused_and_of_a_client_that_left(self, server: Server) -> None:
         server.api.open("sk-a", "weather").script(pause("Once.", until=Gate()))
         with listening(server) as stream:
             ask(server, temperature=9)
@@ -160,7 +160,7 @@ class TestTheEvents:
         assert (left["number"], left["whole"]) == (2, False)
         assert 0 < left["left"] < 5
 
-    def test_tell_what_control_requests_change(self, server: Server) -> None:
+    def test_the_events_tell_what_control_requests_change(self, server: Server) -> None:
         with listening(server) as stream:
             send(server.port, "POST", "/_harness/world", {"name": "first"})
             send(server.port, "POST", "/_harness/script", {"turns": ["hi"]})
@@ -172,14 +172,14 @@ class TestTheEvents:
         named = [entry for entry in told if entry[0] == "first"]
         assert named == [("first", "world"), ("first", "script"), ("first", "skip"), ("first", "closed")]
 
-    def test_show_whatever_a_client_sent(self, server: Server) -> None:
+    def test_the_events_show_whatever_a_client_sent(self, server: Server) -> None:
         with listening(server) as stream:
             for model in (None, 7, "x" * 10_000, "\ud800", "\n\nid: 7\n"):
                 send(server.port, "POST", "/v1/responses", {"model": model, "input": "hi"})
             shown = [event["model"] for event in (stream.read() for _ in range(11)) if event["kind"] == "exchange"]
         assert shown == [None, None, f"{'x' * 199}…", None, "\n\nid: 7\n"]
 
-    def test_go_on_where_a_listener_was(self, server: Server) -> None:
+    def test_the_events_go_on_where_a_listener_was(self, server: Server) -> None:
         server.api.open("sk-a", "weather")
         with listening(server) as stream:
             ask(server)
@@ -189,7 +189,9 @@ class TestTheEvents:
             assert again.read_until("edge")[-1]["number"] == 2
         assert again.ids[0] == stream.ids[-1] + 1
 
-    def test_begin_with_a_gap_when_some_are_not_kept(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_events_begin_with_a_gap_when_some_are_not_kept(
+        self, server: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(event_ring, "MOST_EVENTS", 4)
         server.api.open("sk-a", "weather")
         position = send(server.port, "GET", "/_harness/worlds")[1]["event"]
@@ -202,7 +204,7 @@ class TestTheEvents:
         assert stream.ids == list(range(position + 6, position + 11))
 
     @pytest.mark.parametrize("after", ["?after=4711", "?after=-1"])
-    def test_begin_with_a_gap_after_a_number_of_another_server(self, server: Server, after: str) -> None:
+    def test_the_events_begin_with_a_gap_after_a_number_of_another_server(self, server: Server, after: str) -> None:
         with listening(server, after) as stream:
             assert stream.read() == {"kind": "gap", "after": int(after[7:]), "first": 1}
             ask(server)
@@ -228,7 +230,7 @@ class TestTheEvents:
         with listening(server) as stream:
             assert stream.answer.readline() == b": nothing new\n"
 
-    def test_end_when_the_server_stops(self, server: Server) -> None:
+    def test_the_events_end_when_the_server_stops(self, server: Server) -> None:
         with listening(server) as stream:
             begun = time.monotonic()
             server._uvicorn.stop(force=False)

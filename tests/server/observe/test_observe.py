@@ -152,7 +152,7 @@ class TestAnAnswer:
         assert {line["operation"] for line in watched.logged} == {UNKNOWN}
         assert watched.samples["harness_requests_total", "openai", UNKNOWN, "404"] == 3
 
-    def test_over_a_websocket_each_event_is_logged(self, watched: Watched) -> None:
+    def test_an_answer_over_a_websocket_each_event_is_logged(self, watched: Watched) -> None:
         session = watched.api.open_session(ReceivedRequest("GET", "/v1/responses", {"authorization": f"Bearer {KEY}"}))
         assert isinstance(session, SocketSession)
         session.receive(json.dumps({"type": "response.create", **HI}))
@@ -165,7 +165,7 @@ class TestAnAnswer:
         )
         assert watched.span.name == "chat gpt-4.1"
 
-    def test_belongs_to_the_span_of_its_client(self, watched: Watched, url: str) -> None:
+    def test_an_answer_belongs_to_the_span_of_its_client(self, watched: Watched, url: str) -> None:
         ask(url, HI, traceparent=PARENT)
         assert watched.span.parent
         assert f"{watched.span.parent.trace_id:032x}" == PARENT[3:35]
@@ -187,7 +187,7 @@ class TestAnAnswer:
 
 
 class TestMetrics:
-    def test_say_what_is_kept_dropped_and_left(self, watched: Watched, url: str) -> None:
+    def test_metrics_say_what_is_kept_dropped_and_left(self, watched: Watched, url: str) -> None:
         watched.api.open("sk-2").script(message("one"), message("two"))
         for _ in range(5):
             ask(url, HI)
@@ -268,7 +268,7 @@ class TestRefusals:
         assert unknown.startswith("responses-harness: POST /v1/responses 401: Incorrect API key provided")
         assert KEY not in "".join([number, unpaired, no_turn, unknown])
 
-    def test_do_not_wait_for_who_does_not_read(self) -> None:
+    def test_refusals_do_not_wait_for_who_does_not_read(self) -> None:
         assert self.lines_of(reader=False) == []
 
     def test_refusals_are_among_all_lines_of_a_log_for_people(self) -> None:

@@ -122,7 +122,7 @@ async def receive_until_left(receive: Any, message: Any, told: Any) -> None:
 
 
 class TestARequest:
-    def test_becomes_a_scope(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_becomes_a_scope(self, loop: asyncio.AbstractEventLoop) -> None:
         scopes: list[Any] = []
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -148,7 +148,7 @@ class TestARequest:
             }
         ]
 
-    def test_may_come_byte_by_byte(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_may_come_byte_by_byte(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo).send(*(bytes([byte]) for byte in POST + b"body"))
         assert client.said == OK + b"server: x\r\ncontent-length: 13\r\n\r\nPOST /v1 body"
         assert client.connection.state is ConnectionState.BETWEEN
@@ -167,7 +167,9 @@ class TestARequest:
         assert client.send(b"body", GET).said.count(b"HTTP/1.1 413 ") == 2
 
     @pytest.mark.parametrize("together", [True, False])
-    def test_waits_for_the_answers_to_those_before(self, together: bool, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_waits_for_the_answers_to_those_before(
+        self, together: bool, loop: asyncio.AbstractEventLoop
+    ) -> None:
         client = Client(loop, app := Waiting())
         client.send(GET + LAST) if together else client.send(GET, LAST)
         assert (app.began, client.said) == (["/a b"], b"")
@@ -182,7 +184,9 @@ class TestARequest:
         assert client.said == OK + b"server: x\r\ncontent-length: 9\r\nconnection: close\r\n\r\nGET /a b "
         assert client.wire.closed
 
-    def test_whose_client_leaves_is_abandoned_with_those_behind(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_whose_client_leaves_is_abandoned_with_those_behind(
+        self, loop: asyncio.AbstractEventLoop
+    ) -> None:
         client = Client(loop, app := Waiting()).send(GET + LAST)
         client.leave()
         assert (app.began, app.left) == (["/a b"], ["/a b"])
@@ -215,13 +219,15 @@ class TestAnAnswer:
             (GET, 304, b"server: x\r\n\r\n"),
         ],
     )
-    def test_may_have_no_body(self, asked: bytes, status: int, head: bytes, loop: asyncio.AbstractEventLoop) -> None:
+    def test_an_answer_may_have_no_body(
+        self, asked: bytes, status: int, head: bytes, loop: asyncio.AbstractEventLoop
+    ) -> None:
         parts = (b"what a GET gets",) if asked.startswith(b"HEAD") else (b"",)
         client = Client(loop, answering(*parts, status=status)).send(asked)
         assert client.said.partition(b"\r\n")[2] == head
         assert not client.wire.closed
 
-    def test_to_http_1_0_ends_with_the_connection(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_an_answer_to_http_1_0_ends_with_the_connection(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, answering(b"ab", b"cd")).send(GET.replace(b"1.1", b"1.0"))
         assert client.said == OK + b"server: x\r\nconnection: close\r\n\r\nabcd"
         assert client.wire.closed
@@ -232,7 +238,7 @@ class TestAnAnswer:
         assert client.said.count(b"connection: ") == 1
         assert client.wire.closed
 
-    def test_waits_for_a_client_that_does_not_read(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_an_answer_waits_for_a_client_that_does_not_read(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo)
         client.connection.pause_writing()
         assert client.send(GET).said == b""
@@ -240,7 +246,7 @@ class TestAnAnswer:
         client.turn()
         assert client.said.startswith(OK)
 
-    def test_waits_no_more_for_a_client_that_left(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_an_answer_waits_no_more_for_a_client_that_left(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo)
         client.connection.pause_writing()
         client.send(GET).leave()
@@ -271,7 +277,7 @@ class TestAFaultOfTheApp:
         return caplog
 
     @pytest.mark.parametrize("fault", FAULTS)
-    def test_before_the_answer_is_a_500(
+    def test_a_fault_of_the_app_before_the_answer_is_a_500(
         self, fault: str, loop: asyncio.AbstractEventLoop, logged: pytest.LogCaptureFixture
     ) -> None:
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -293,7 +299,7 @@ class TestAFaultOfTheApp:
             ([(b"x", b"a\r\nb: c")], (b"",), "Invalid HTTP header value."),
         ],
     )
-    def test_in_what_it_sends_cuts_the_answer(
+    def test_a_fault_of_the_app_in_what_it_sends_cuts_the_answer(
         self, headers: Any, parts: tuple[bytes, ...], problem: str, loop: asyncio.AbstractEventLoop, logged: Any
     ) -> None:
         client = Client(loop, answering(*parts, headers=headers)).send(GET)
@@ -345,16 +351,16 @@ class TestTheClock:
         return client.said.startswith(b"HTTP/1.1 408 ") and client.wire.closed
 
     @pytest.mark.parametrize("sent", [b"", b"\r\n", b"GET", POST, POST + b"bo"])
-    def test_ends_a_request_that_is_not_whole(self, sent: bytes, client: Client) -> None:
+    def test_the_clock_ends_a_request_that_is_not_whole(self, sent: bytes, client: Client) -> None:
         if sent:
             client.send(sent)
         assert self.refused(client)
 
-    def test_leaves_a_whole_one_alone(self, client: Client) -> None:
+    def test_the_clock_leaves_a_whole_one_alone(self, client: Client) -> None:
         assert not self.refused(client.send(GET))
         assert not client.wire.closed
 
-    def test_leaves_one_alone_that_waits_for_an_answer(
+    def test_the_clock_leaves_one_alone_that_waits_for_an_answer(
         self, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(connection, "REQUEST_SECONDS", -1.0)
@@ -362,7 +368,7 @@ class TestTheClock:
         assert not self.refused(client)
         assert not client.wire.closed
 
-    def test_ends_a_connection_that_is_idle(self, client: Client) -> None:
+    def test_the_clock_ends_a_connection_that_is_idle(self, client: Client) -> None:
         client.send(GET).connection.idle_seconds = -1
         client.connection.end_when_late()
         assert client.wire.closed

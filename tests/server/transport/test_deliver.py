@@ -140,21 +140,21 @@ class TestAPause:
             assert wire.getresponse().read().count(b"\n\n") == 11
 
     @pytest.mark.parametrize(("stream", "times"), [(True, 11), (False, 1)])
-    def test_takes_its_time_before_every_event_or_once_before_an_answer(self, server, world, stream, times):
+    def test_a_pause_takes_its_time_before_every_event_or_once_before_an_answer(self, server, world, stream, times):
         world.script(pause(ONCE, seconds=0.02))
         begin = time.monotonic()
         with closing(asked(server, stream)) as wire:
             wire.getresponse().read()
         assert time.monotonic() - begin >= 0.02 * times
 
-    def test_may_come_before_a_cut(self, server, world):
+    def test_a_pause_may_come_before_a_cut(self, server, world):
         world.script(cut(pause(ONCE, after=3, seconds=0.02), after=3))
         with closing(asked(server)) as wire, pytest.raises(http.client.IncompleteRead) as broken:
             wire.getresponse().read()
         assert broken.value.partial.count(b"\n\n") == 3
 
     @pytest.mark.parametrize("stream", [True, False])
-    def test_ends_when_the_client_leaves(self, server, world, stream):
+    def test_a_pause_ends_when_the_client_leaves(self, server, world, stream):
         gate = Gate()
         world.script(pause(ONCE, after=0, until=gate))
         with closing(asked(server, stream, timeout=0.2)) as wire, pytest.raises(TimeoutError):
@@ -215,7 +215,7 @@ class TestASocket:
             with pytest.raises(ConnectionClosedError):
                 wire.recv(10)
 
-    def test_stands_still_and_forgets_nothing_the_client_says_meanwhile(self, server, world):
+    def test_a_socket_stands_still_and_forgets_nothing_the_client_says_meanwhile(self, server, world):
         gate = Gate()
         world.script(pause(ONCE, after=4, until=gate), message("Two."))
         with opened(server) as wire:
@@ -232,7 +232,7 @@ class TestASocket:
                 pass
         assert last["response"]["output"][0]["content"][0]["text"] == "Two."
 
-    def test_may_be_left_while_it_stands_still(self, server, world):
+    def test_a_socket_may_be_left_while_it_stands_still(self, server, world):
         gate = Gate()
         world.script(pause(ONCE, after=2, until=gate))
         with opened(server) as wire:
@@ -240,7 +240,7 @@ class TestASocket:
             wire.recv(10)
         assert wait_until(lambda: not gate._callbacks)
 
-    def test_takes_its_time(self, server, world):
+    def test_a_socket_takes_its_time(self, server, world):
         world.script(pause(ONCE, seconds=0.01))
         with opened(server) as wire:
             begin = time.monotonic()

@@ -249,7 +249,7 @@ class TestAHeadThatCameBefore:
         assert {request.headers["content-length"] == str(len(request.raw)) for request in asked} == {True}
         assert [exchange.request.body["input"] for exchange in either.api.open("sk-2").exchanges] == ["hi"]
 
-    def test_may_come_in_pieces_and_with_others(self, either: Server) -> None:
+    def test_a_head_that_came_before_may_come_in_pieces_and_with_others(self, either: Server) -> None:
         one = request_of(self.BODY)
         with socket.create_connection((either.host, either.port), timeout=10) as wire:
             whole = [ask(wire, one) for _ in range(3)]
@@ -259,7 +259,7 @@ class TestAHeadThatCameBefore:
             answers = answer_to(either, one + one + request_of(self.BODY, more="Connection: close\r\n"))
             assert answers.count(b"HTTP/1.1 200 ") == 3
 
-    def test_may_be_followed_by_less_or_more_than_its_body(self, either: Server) -> None:
+    def test_a_head_that_came_before_may_be_followed_by_less_or_more_than_its_body(self, either: Server) -> None:
         one = request_of(self.BODY)
         last = request_of(self.BODY, more="Connection: close\r\n")
         with socket.create_connection((either.host, either.port), timeout=10) as wire:
@@ -351,7 +351,7 @@ class TestAnAnswerThatIsStillToCome:
         assert wait_until(lambda: not self.server._uvicorn.server_state.connections, seconds=3)
         assert self.server.api.request_count == 4
 
-    def test_does_not_make_its_connection_idle(self, wire: socket.socket) -> None:
+    def test_an_answer_that_is_still_to_come_does_not_make_its_connection_idle(self, wire: socket.socket) -> None:
         (connection,) = self.server._uvicorn.server_state.connections
         assert isinstance(connection, HttpConnection)
         wire.sendall(self.ONE)
@@ -360,7 +360,9 @@ class TestAnAnswerThatIsStillToCome:
         connection.loop.call_soon_threadsafe(connection.end_when_late)
         assert is_whole(wire.recv(1 << 16))
 
-    def test_may_be_one_that_cannot_be_made(self, wire: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_answer_that_is_still_to_come_may_be_one_that_cannot_be_made(
+        self, wire: socket.socket, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def fail(*_: object) -> Answer:
             raise ValueError("no")
 

@@ -127,7 +127,7 @@ class TestAnUpgrade:
 
 
 class TestTheHead:
-    def test_with_two_hosts_is_refused(self, served: Served) -> None:
+    def test_the_head_with_two_hosts_is_refused(self, served: Served) -> None:
         answer = said(served.say(head(b"Host: a", b"Host: b", b"Content-Length: 0") + b"\r\n"))
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert answer.endswith(b"A request has one Host header, this one has several.")

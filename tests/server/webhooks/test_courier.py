@@ -241,7 +241,7 @@ class TestAnApp:
         assert sum(sent) <= 2 * (1024 * 1024 + 2 * 65536)
 
     @pytest.mark.parametrize("kind", ["wsgi", "asgi"])
-    def test_may_move_time_on_itself(self, mock, kind):
+    def test_an_app_may_move_time_on_itself(self, mock, kind):
         def skip(*_: Any) -> PlainTextResponse:
             mock.skip(1)
             return PlainTextResponse("")
@@ -357,7 +357,7 @@ class TestAUrl:
 
 
 class TestRetries:
-    def test_follow_a_500_when_time_passes(self, mock):
+    def test_retries_follow_a_500_when_time_passes(self, mock):
         receiver = Receiver(500, 503)
         mock.webhooks(receiver.flask(), "/hook")
         run_job(mock)
@@ -368,7 +368,7 @@ class TestRetries:
         assert statuses(mock) == [500, 503, 200]
         assert len({delivery.id for delivery in mock.deliveries}) == 1
 
-    def test_end_after_the_last_wait(self, mock):
+    def test_retries_end_after_the_last_wait(self, mock):
         mock.webhooks(Receiver(*[500] * 20).flask(), "/hook")
         run_job(mock)
         mock.skip(100 * 3600)

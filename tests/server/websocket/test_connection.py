@@ -67,7 +67,7 @@ class TestAnUpgrade:
         ("key", "words"),
         [("", "Missing bearer or basic authentication in header"), ("nope", "Incorrect API key provided: nope.")],
     )
-    def test_without_a_key_is_refused_as_http(self, server: Server, key: str, words: str) -> None:
+    def test_an_upgrade_without_a_key_is_refused_as_http(self, server: Server, key: str, words: str) -> None:
         with pytest.raises(InvalidStatus) as refused:
             opened(server, key=key)
         response = refused.value.response
@@ -93,21 +93,21 @@ class TestAnUpgrade:
 
 
 class TestAConnection:
-    def test_sends_an_event_a_message(self, server: Server) -> None:
+    def test_a_connection_sends_an_event_a_message(self, server: Server) -> None:
         with opened(server) as wire:
             wire.send(json.dumps(CREATE))
             events = answered(wire)
         assert [event["sequence_number"] for event in events] == list(range(len(events)))
 
     @pytest.mark.slow
-    def test_answers_a_thousand_events_that_come_at_once_in_their_order(self, server: Server) -> None:
+    def test_a_connection_answers_a_thousand_events_that_come_at_once_in_their_order(self, server: Server) -> None:
         with opened(server, key="sk-burst") as wire:
             for number in range(1000):
                 wire.send(json.dumps({**CREATE, "metadata": {"number": str(number)}}))
             numbers = [answered(wire)[-1]["response"]["metadata"]["number"] for _ in range(1000)]
         assert numbers == [str(number) for number in range(1000)]
 
-    def test_lets_others_have_their_turn_while_it_sends_without_a_pause(self) -> None:
+    def test_a_connection_lets_others_have_their_turn_while_it_sends_without_a_pause(self) -> None:
         order: list[str] = []
 
         async def served(name: str) -> None:
@@ -131,7 +131,7 @@ class TestAConnection:
         asyncio.run(both())
         assert order == ["one", "one", "other", "other", *(["one", "other"] * 2)]
 
-    def test_tells_a_long_answer_whole(self) -> None:
+    def test_a_connection_tells_a_long_answer_whole(self) -> None:
         with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)])) as own, opened(own) as wire:
             wire.send(json.dumps(CREATE))
             assert "".join(event.get("delta", "") for event in answered(wire)) == LONG
@@ -157,7 +157,7 @@ class TestAConnection:
             assert code_of(other) == "previous_response_not_found"
         assert len(server.api.worlds["sk-1"].exchanges) == 1
 
-    def test_does_not_keep_the_server_from_ending(self) -> None:
+    def test_a_connection_does_not_keep_the_server_from_ending(self) -> None:
         with serve_in_thread(MockApi()) as own:
             wire = opened(own)
         assert not own._thread.is_alive()
@@ -191,12 +191,12 @@ class TestAMessage:
             wire.send(json.dumps(CREATE))
             assert answered(wire)[-1]["type"] == "response.completed"
 
-    def test_may_be_large(self, server: Server) -> None:
+    def test_a_message_may_be_large(self, server: Server) -> None:
         with opened(server) as wire:
             wire.send(json.dumps({**CREATE, "input": "x" * 9_000_000}))
             assert answered(wire)[-1]["type"] == "response.completed"
 
-    def test_in_pieces_is_put_together(self, server: Server) -> None:
+    def test_a_message_in_pieces_is_put_together(self, server: Server) -> None:
         with opened(server) as wire:
             wire.send(iter(json.dumps(CREATE)))
             assert answered(wire)[-1]["type"] == "response.completed"
@@ -232,7 +232,7 @@ def test_an_address_that_is_none_is_refused(server: Server) -> None:
 
 class TestAClientThatLeaves:
     @pytest.mark.parametrize("sent", [0, 1, 20])
-    def test_without_a_word_leaves_nothing_behind(self, server: Server, sent: int) -> None:
+    def test_a_client_that_leaves_without_a_word_leaves_nothing_behind(self, server: Server, sent: int) -> None:
         state = server._uvicorn.server_state
         event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
         for _ in range(5):
@@ -243,7 +243,7 @@ class TestAClientThatLeaves:
         assert wait_until(lambda: not state.connections and not state.tasks)
         assert server.api.worlds["sk-raw"].problems == []
 
-    def test_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
+    def test_a_client_that_leaves_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
         with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], limits=Limits(exchanges=1))) as own:
             event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
             with raw(own) as wire:
@@ -253,7 +253,7 @@ class TestAClientThatLeaves:
             state = own._uvicorn.server_state
             assert wait_until(lambda: not state.connections and not state.tasks)
 
-    def test_with_a_frame_that_is_none_is_hung_up_on(self, server: Server) -> None:
+    def test_a_client_that_leaves_with_a_frame_that_is_none_is_hung_up_on(self, server: Server) -> None:
         with raw(server) as wire:
             wire.sendall(b"\xff\xff\xff\xff")
             assert wire.recv(4096)[:1] == b"\x88"

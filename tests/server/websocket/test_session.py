@@ -81,7 +81,7 @@ class TestTheUpgrade:
         assert (status, "Missing scopes: api.responses.write." in words) == (401, True)
         assert isinstance(self.opened(AUTH, scopes=frozenset({"api.responses.write"})), SocketSession)
 
-    def test_fails_where_everything_fails(self) -> None:
+    def test_the_upgrade_fails_where_everything_fails(self) -> None:
         assert self.refused(AUTH, failing=True)[0] == 500
 
     def test_the_upgrade_that_is_refused_is_in_the_journal_of_its_key(self) -> None:
@@ -97,7 +97,9 @@ class TestTheUpgrade:
     @pytest.mark.parametrize(
         ("account", "status"), [({"out_of_quota": True}, 429), ({"rate_limit": RateLimit(3, 3, 1)}, 429)]
     )
-    def test_passes_for_an_account_whose_requests_do_not(self, account: dict[str, Any], status: int) -> None:
+    def test_the_upgrade_passes_for_an_account_whose_requests_do_not(
+        self, account: dict[str, Any], status: int
+    ) -> None:
         [told] = Socket(**account).create()
         assert (told["type"], told["status"]) == ("error", status)
 
@@ -117,7 +119,7 @@ class TestAResponse:
     def test_a_response_is_sent_as_events_whatever_stream_says(self, members: dict[str, Any]) -> None:
         assert types(Socket().create(**members))[-1] == "completed"
 
-    def test_may_be_asked_for_without_padding(self) -> None:
+    def test_a_response_may_be_asked_for_without_padding(self) -> None:
         events = Socket().create(stream_options={"include_obfuscation": False})
         assert [event for event in events if "obfuscation" in event] == []
 
@@ -129,7 +131,7 @@ class TestAResponse:
         assert exchange.request.body == {"type": "response.create", **MINIMAL_REQUEST, "stream_id": "main"}
         assert exchange.answer.body["id"] == id
 
-    def test_comes_from_the_script_which_reads_a_request_of_the_api(self) -> None:
+    def test_a_response_comes_from_the_script_which_reads_a_request_of_the_api(self) -> None:
         socket = Socket()
         socket.mock.script(lambda request: message(", ".join(sorted(request.body))))
         assert socket.made(stream_id="a")["output"][0]["content"][0]["text"] == "input, model, stream"
@@ -172,7 +174,7 @@ class TestARefusal:
         socket.create(previous_response_id="resp_x")
         assert socket.journal[0].answer.rule == "previous_response_not_found"
 
-    def test_leaves_the_connection_open(self) -> None:
+    def test_a_refusal_leaves_the_connection_open(self) -> None:
         socket = Socket()
         socket.create(temperature=3)
         assert not socket.session.closed
@@ -215,14 +217,14 @@ class TestWhatAConnectionRemembers:
         assert socket.made([output], previous_response_id=first["id"], store=False)
         assert socket.refused(input=[output])[3] == "No tool call found for function call output with call_id call_1."
 
-    def test_counts_where_an_output_is_missing(self) -> None:
+    def test_what_a_connection_remembers_counts_where_an_output_is_missing(self) -> None:
         socket = Socket()
         socket.mock.script(function_call("f", {}, call_id="call_1"))
         first = socket.made(store=False, tools=functions("f"))
         words = "No tool output found for function call call_1."
         assert socket.refused(previous_response_id=first["id"]) == (400, None, "input", words)
 
-    def test_keeps_reasoning_with_what_followed_it(self) -> None:
+    def test_what_a_connection_remembers_keeps_reasoning_with_what_followed_it(self) -> None:
         socket = Socket()
         socket.mock.script([reasoning("**Thought**"), message("Hi.")], message("ok"))
         first = socket.made(model="gpt-5", store=False)
@@ -240,7 +242,7 @@ class TestWhatAConnectionRemembers:
         first, _ = socket.made(store=False), socket.made(store=False)
         assert socket.refused(previous_response_id=first["id"]) == missing(first["id"])
 
-    def test_falls_back_to_what_is_stored(self) -> None:
+    def test_what_a_connection_remembers_falls_back_to_what_is_stored(self) -> None:
         socket = Socket()
         first, _ = socket.made(), socket.made()
         assert socket.made(previous_response_id=first["id"])
@@ -277,17 +279,17 @@ class TestALane:
     def test_a_lane_is_named_by_every_event(self) -> None:
         assert {event["stream_id"] for event in Socket().create(stream_id="planner")} == {"planner"}
 
-    def test_without_a_name_is_named_by_none(self) -> None:
+    def test_a_lane_without_a_name_is_named_by_none(self) -> None:
         assert [event for event in Socket().create() if "stream_id" in event] == []
 
-    def test_keeps_its_last_response_while_others_go_on(self) -> None:
+    def test_a_lane_keeps_its_last_response_while_others_go_on(self) -> None:
         socket = Socket()
         first = socket.made(store=False, stream_id="a")
         socket.made(store=False, stream_id="b")
         socket.made(store=False)
         assert socket.made(store=False, stream_id="a", previous_response_id=first["id"])
 
-    def test_may_fork_another_that_goes_on(self) -> None:
+    def test_a_lane_may_fork_another_that_goes_on(self) -> None:
         socket = Socket()
         first = socket.made(store=False, stream_id="planner")
         fork = socket.made(store=False, stream_id="critic", previous_response_id=first["id"])
@@ -310,7 +312,7 @@ class TestALane:
         assert socket.made()
         assert socket.made(stream_id="agent_7")
 
-    def test_with_no_valid_name_is_not_named(self) -> None:
+    def test_a_lane_with_no_valid_name_is_not_named(self) -> None:
         [told] = Socket().create(stream_id="a b")
         assert ("stream_id" in told, told["error"]["code"]) == (False, "invalid_stream_id")
 
@@ -320,7 +322,7 @@ class TestALane:
 
 
 class TestTheHour:
-    def test_ends_a_connection_after_its_event(self) -> None:
+    def test_the_hour_ends_a_connection_after_its_event(self) -> None:
         socket = Socket()
         socket.mock.skip(3600)
         [told] = socket.create()
@@ -336,7 +338,7 @@ class TestTheHour:
         assert later.made()
         assert later.session.closed is False
 
-    def test_passes_for_the_whole_world(self) -> None:
+    def test_the_hour_passes_for_the_whole_world(self) -> None:
         world = Socket().world
         before = world.now
         assert world.skip(60) == world.now == before + 60
@@ -377,7 +379,7 @@ class TestAnEventThatIsNone:
         assert socket.world.problems == []
         assert socket.made()
 
-    def test_may_come_as_bytes(self) -> None:
+    def test_an_event_that_is_none_may_come_as_bytes(self) -> None:
         assert (
             types(Socket().send(b'{"type": "response.create", "model": "gpt-4.1", "input": "hi"}'))[-1] == "completed"
         )

@@ -59,7 +59,7 @@ class TestASteerThatIsTaken:
         assert (response["instructions"], response["store"]) == ("You are a planner.", False)
         assert response["max_output_tokens"] == 99
 
-    def test_asks_the_model_even_after_a_warm_up(self) -> None:
+    def test_a_steer_that_is_taken_asks_the_model_even_after_a_warm_up(self) -> None:
         socket = Socket()
         id = first_of(socket, generate=False)
         assert socket.steer(id)[-1]["response"]["output"] != []
@@ -69,7 +69,7 @@ class TestASteerThatIsTaken:
         id = first_of(socket, stream_id="main")
         assert {event["stream_id"] for event in socket.steer(id)} == {"main"}
 
-    def test_may_be_followed_by_one_of_what_came_of_it(self) -> None:
+    def test_a_steer_that_is_taken_may_be_followed_by_one_of_what_came_of_it(self) -> None:
         socket = Socket()
         second = socket.steer(first_of(socket))[-1]["response"]["id"]
         assert types(socket.steer(second))[-1] == "completed"
@@ -164,19 +164,19 @@ class TestASteerThatFails:
             {"input": "x", "model": "gpt-6-astra"},
         ],
     )
-    def test_for_its_form_says_so(self, event: dict[str, Any]) -> None:
+    def test_a_steer_that_fails_for_its_form_says_so(self, event: dict[str, Any]) -> None:
         socket = Socket()
         target = {"previous_response_id": first_of(socket)} if event else {}
         told = list(socket.session.receive(_json({"type": "response.steer", **target, **event})))
         assert failure(told) == ("invalid_input", "Invalid steering input.")
         assert (socket.journal[-1].status, socket.journal[-1].answer.rule) == (400, "steer_invalid_input")
 
-    def test_gives_its_input_back(self) -> None:
+    def test_a_steer_that_fails_gives_its_input_back(self) -> None:
         [event] = Socket().steer("resp_x", [SHORT])
         assert event["steer"] == {"input": [SHORT], "previous_response_id": "resp_x"}
         assert event["sequence_number"] == 0
 
-    def test_for_a_response_of_another_connection_says_so(self) -> None:
+    def test_a_steer_that_fails_for_a_response_of_another_connection_says_so(self) -> None:
         socket = Socket()
         id = first_of(socket)
         words = f"Response with id '{id}' not found."
@@ -196,18 +196,18 @@ class TestASteerThatFails:
             {"context_management": [{"type": "compaction", "compact_threshold": 100_000}]},
         ],
     )
-    def test_for_what_cannot_be_steered_says_so(self, members: dict[str, Any]) -> None:
+    def test_a_steer_that_fails_for_what_cannot_be_steered_says_so(self, members: dict[str, Any]) -> None:
         socket = Socket()
         code, _ = failure(socket.steer(first_of(socket, **members)))
         assert code == "steering_not_supported"
 
-    def test_for_a_response_of_a_conversation_says_so(self) -> None:
+    def test_a_steer_that_fails_for_a_response_of_a_conversation_says_so(self) -> None:
         socket = Socket()
         conversation = socket.client.send("POST /conversations", {}).body["id"]
         code, _ = failure(socket.steer(first_of(socket, conversation=conversation)))
         assert code == "steering_not_supported"
 
-    def test_with_the_response_that_would_take_it_keeps_its_id(self) -> None:
+    def test_a_steer_that_fails_with_the_response_that_would_take_it_keeps_its_id(self) -> None:
         socket = Socket()
         id = first_of(socket, store=False, stream_id="main")
         socket.mock.organization(models={"gpt-4.1"})

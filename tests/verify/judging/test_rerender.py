@@ -272,13 +272,13 @@ class TestAnAnswer:
         assert rerendered(tmp_path, answer({**ours, "top_p": 0.5}, top_p=0.9)) != [None]
         assert rerendered(tmp_path, answer(ours, truncation="auto")) != [None]
 
-    def test_may_have_what_a_prompt_brings(self, tmp_path: Path) -> None:
+    def test_an_answer_may_have_what_a_prompt_brings(self, tmp_path: Path) -> None:
         request = {"prompt": {"id": "pmpt_1"}}
         made = {**answer(), "request": request}
         made["response"] |= {"prompt": {"id": "pmpt_1", "variables": {}, "version": "1"}, "instructions": "Be kind."}
         assert rerendered(tmp_path, made) == [None]
 
-    def test_may_have_tools_that_were_loaded_before_the_recording_began(self, tmp_path: Path) -> None:
+    def test_an_answer_may_have_tools_that_were_loaded_before_the_recording_began(self, tmp_path: Path) -> None:
         tools = [{"type": "namespace", "name": "n", "description": "d", "tools": []}]
         for before in ({"previous_response_id": "resp_0"}, {"conversation": {"id": "conv_0"}}):
             made = {**answer(tools=tools, **before), "request": {**HI, **before}}

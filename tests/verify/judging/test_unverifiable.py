@@ -84,7 +84,7 @@ class TestAResumedStream:
     def test_a_resumed_stream_is_read_with_what_came_before(self, tmp_path: Path) -> None:
         assert judge(tmp_path, self.story(3, first=6))["streams"]["conform"] == 2
 
-    def test_must_send_the_rest(self, tmp_path: Path) -> None:
+    def test_a_resumed_stream_must_send_the_rest(self, tmp_path: Path) -> None:
         one, rest = self.story(3, first=6)
         rest["events"][1]["data"]["delta"] = "z"
         (found,) = judge(tmp_path, [one, rest])["streams"]["findings"]
@@ -100,7 +100,7 @@ class TestAResumedStream:
 class TestInputItems:
     LOST = error("Item with id 'msg_x' not found.", param="after")
 
-    def test_have_ids_that_only_a_list_gives(self, tmp_path: Path) -> None:
+    def test_input_items_have_ids_that_only_a_list_gives(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         page = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
         assert why(tmp_path, one, page) == {unverifiable.BEGAN_BEFORE: 1}
@@ -198,7 +198,7 @@ class TestWhatIsHidden:
     @pytest.mark.parametrize(
         ("agent", "reason"), [({}, unverifiable.DEPLOYMENT_HIDES_MODEL), (AGENT, unverifiable.AGENT_HIDES_MODEL)]
     )
-    def test_on_azure_the_name_of_a_deployment_says_nothing_about_its_model(
+    def test_what_is_hidden_on_azure_the_name_of_a_deployment_says_nothing_about_its_model(
         self, tmp_path: Path, agent: dict[str, Any], reason: str
     ) -> None:
         there = to_foundry({**HI, **agent, "reasoning": {"effort": "low"}})

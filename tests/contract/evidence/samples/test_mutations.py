@@ -151,7 +151,7 @@ class TestAQuery:
     @given(
         st.sampled_from(sorted(OPERATIONS)), st.sampled_from([text for text in TEXTS if isinstance(text, str) and text])
     )
-    def test_with_an_odd_id_is_refused_or_unknown(self, id: str, named: str) -> None:
+    def test_a_query_with_an_odd_id_is_refused_or_unknown(self, id: str, named: str) -> None:
         refusal(send(remembering(), id, named=named))
 
 
