@@ -9,7 +9,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item
 from harness.analysis.history.request import HistoryRequest, PlacedItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, REPLY, ask, output, user
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
@@ -28,14 +28,14 @@ _FIX = "Send back every part of a user message, not only its text."
     message=_GONE + " while the model works on it",
     fix=_FIX,
     loses=[
-        ask([_SHOWN], [_BARE, call(), output()], turns=[DEPLOY]),
-        ask([user([_WORDS, _PICTURE, _PICTURE])], [_SHOWN, call(), output()], turns=[DEPLOY]),
+        ask([_SHOWN], [_BARE, "C O"], turns=[DEPLOY]),
+        ask([user([_WORDS, _PICTURE, _PICTURE])], [_SHOWN, "C O"], turns=[DEPLOY]),
     ],
     keeps=[
-        ask([_SHOWN], [_SHOWN, call(), output()], turns=[DEPLOY]),
-        ask([_SHOWN], [_SHOWN, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([_SHOWN], [_BARE, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([_SHOWN], [_BARE, call(), output(value=[_PICTURE])], turns=[DEPLOY]),
+        ask([_SHOWN], [_SHOWN, "C O"], turns=[DEPLOY]),
+        ask([_SHOWN], [_SHOWN, "A N"], turns=[REPLY]),
+        ask([_SHOWN], [_BARE, "A N"], turns=[REPLY]),
+        ask([_SHOWN], [_BARE, "C", output(value=[_PICTURE])], turns=[DEPLOY]),
     ],
 )
 def attachment_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -49,8 +49,8 @@ def attachment_dropped(request: HistoryRequest, history: History) -> Iterator[Lo
     message=_GONE + " in a later turn",
     fix=_FIX,
     strict=True,
-    loses=[ask([_SHOWN], [_BARE, assistant(TEXT), NEXT], turns=[REPLY])],
-    keeps=[ask([_SHOWN], [_SHOWN, assistant(TEXT), NEXT], turns=[REPLY])],
+    loses=[ask([_SHOWN], [_BARE, "A N"], turns=[REPLY])],
+    keeps=[ask([_SHOWN], [_SHOWN, "A N"], turns=[REPLY])],
 )
 def attachment_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """In a later turn a user message comes back without its images or files, maybe on purpose, as they cost tokens."""
@@ -68,17 +68,15 @@ _QUERY = re.compile(r"^(https?:[^?#]*)[?#].*")
     message="{what} from exchange {said} comes back with other images or files: {was} is now {now}",
     fix="Send back every part of a message as it was sent, in its order.",
     loses=[
-        ask([_SHOWN], [user([_WORDS, _OTHER]), call(), output()], turns=[DEPLOY]),
-        ask([_SHOWN], [user([_WORDS, _OTHER]), assistant(TEXT), NEXT], turns=[REPLY]),
-        ask(
-            [user([_WORDS, _PICTURE, _OTHER])], [user([_WORDS, _OTHER, _PICTURE]), assistant(TEXT), NEXT], turns=[REPLY]
-        ),
-        ask([_SHOWN], [user([_WORDS, _PICTURE, _PICTURE]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([_SHOWN], [user([_WORDS, _OTHER]), "C O"], turns=[DEPLOY]),
+        ask([_SHOWN], [user([_WORDS, _OTHER]), "A N"], turns=[REPLY]),
+        ask([user([_WORDS, _PICTURE, _OTHER])], [user([_WORDS, _OTHER, _PICTURE]), "A N"], turns=[REPLY]),
+        ask([_SHOWN], [user([_WORDS, _PICTURE, _PICTURE]), "A N"], turns=[REPLY]),
     ],
     keeps=[
-        ask([_SHOWN], [_SHOWN, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([_SHOWN], [user([_WORDS, _SIGNED]), assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([_SHOWN], [user([_WORDS, _EMBEDDED]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([_SHOWN], [_SHOWN, "A N"], turns=[REPLY]),
+        ask([_SHOWN], [user([_WORDS, _SIGNED]), "A N"], turns=[REPLY]),
+        ask([_SHOWN], [user([_WORDS, _EMBEDDED]), "A N"], turns=[REPLY]),
     ],
 )
 def attachment_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

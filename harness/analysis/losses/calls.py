@@ -9,12 +9,7 @@ from typing import Any
 import orjson
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import (
-    client_call_id,
-    describe_item,
-    is_assistant,
-    is_hosted,
-)
+from harness.analysis.history.items import client_call_id, describe_item, is_assistant, is_hosted
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
@@ -28,6 +23,7 @@ from harness.analysis.losses.examples import (
     ask,
     assistant,
     call,
+    chained,
     output,
 )
 from harness.contract.rule import Case, after
@@ -43,9 +39,7 @@ CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _ANSWERED_CALL = (call("{0.output.0.id}"), output("{0.output.0.id}"))
 _NOTIFY_PAIR = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
-_LOOP_WITHOUT_ITS_FIRST_CALL = ask(
-    [PROMPT], [PROMPT, call(), output()], [PROMPT, *_NOTIFY_PAIR], turns=[DEPLOY, NOTIFY]
-)
+_LOOP_WITHOUT_ITS_FIRST_CALL = ask("P", "P C O", ["P", *_NOTIFY_PAIR], turns=[DEPLOY, NOTIFY])
 MOST_NAMESAKES = 8
 """The maximum number of calls with the same `call_id`, the latest ones, that a call is compared with."""
 MOST_KEPT = 2
@@ -60,7 +54,7 @@ def _hosted_case(**changed: Any) -> Case:
     tools = [
         {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org", "require_approval": "never"}
     ]
-    return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[mcp_call(**members), REPLY]], tools=tools)
+    return ask("P", ["P", back, "A N"], turns=[[mcp_call(**members), REPLY]], tools=tools)
 
 
 @loss(
@@ -68,37 +62,32 @@ def _hosted_case(**changed: Any) -> Case:
     fix="Send the call back with its output; if it was refused or abandoned, say so in the output.",
     loses=[
         ask(
-            [PROMPT],
-            [PROMPT, assistant(TEXT), call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
+            "P",
+            ["P A", call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
             turns=[[REPLY, NOTIFY, DEPLOY]],
             **_OPS_AGENT,
         ),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, DEPLOY]], **_OPS_AGENT),
-        ask([PROMPT], [PROMPT, NEXT], turns=[DEPLOY], **_OPS_AGENT),
-        ask([PROMPT], [PROMPT, output(), NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, _APPROVAL_REQUEST]]),
+        ask("P", "P A N", turns=[[REPLY, DEPLOY]], **_OPS_AGENT),
+        ask("P", "P N", turns=[DEPLOY], **_OPS_AGENT),
+        ask("P", "P O N", turns=[DEPLOY]),
+        ask("P", "P A N", turns=[[REPLY, _APPROVAL_REQUEST]]),
         _LOOP_WITHOUT_ITS_FIRST_CALL,
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output(), *_NOTIFY_PAIR],
-            [PROMPT, call(), output(), assistant(TEXT), NEXT],
-            turns=[[DEPLOY, NOTIFY], REPLY],
-        ),
+        ask("P", ["P C O", *_NOTIFY_PAIR], "P C O A N", turns=[[DEPLOY, NOTIFY], REPLY]),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, assistant(TEXT), NEXT], turns=[DEPLOY, REPLY]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[DEPLOY, REPLY], **_OPS_AGENT),
+        ask("P", "P C O N", turns=[DEPLOY]),
+        ask("P", "P C O", "P A N", turns=[DEPLOY, REPLY]),
+        ask("P", chained("O"), turns=[DEPLOY]),
+        ask("P", "P", "P A N", turns=[DEPLOY, REPLY], **_OPS_AGENT),
         after(
             {"input": [PROMPT], **_OPS_AGENT},
             {"input": [PROMPT, assistant(TEXT)], "instructions": "You are the accountant."},
             turns=[[REPLY, DEPLOY]],
         ),
         after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT, NEXT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call()], [NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, *_ANSWERED_CALL, NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call("call_own"), output("call_own"), NEXT], turns=[DEPLOY]),
+        ask("P", "P C", "N", turns=[DEPLOY]),
+        ask("P", ["P", *_ANSWERED_CALL, "N"], turns=[DEPLOY]),
+        ask("P", ["P", call("call_own"), output("call_own"), "N"], turns=[DEPLOY]),
         after(
             {"input": [PROMPT], **_OPS_AGENT},
             Case({"model": "gpt-4.1", "input": [PROMPT]}, on="POST /responses/compact"),
@@ -246,28 +235,25 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
     message="{what} from exchange {said} comes back changed: {member} was {was} and is now {now}",
     fix="Send a call back unchanged; changes that the user allowed belong in the output.",
     loses=[
-        ask([PROMPT], [PROMPT, call(arguments='{"ref":"v3"}'), output()], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(name="destroy"), output()], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(arguments="{}"), output()], turns=[DEPLOY]),
+        ask("P", ["P", call(arguments='{"ref":"v3"}'), "O"], turns=[DEPLOY]),
+        ask("P", ["P", call(name="destroy"), "O"], turns=[DEPLOY]),
+        ask("P", ["P", call(arguments="{}"), "O"], turns=[DEPLOY]),
         _hosted_case(arguments='{"ref":"v3"}'),
         _hosted_case(name="destroy"),
     ],
     keeps=[
         _hosted_case(arguments='{ "ref" : "v2" }'),
-        ask([PROMPT], [PROMPT, call(arguments='{ "ref" : "v2" }'), output()], turns=[DEPLOY]),
+        ask("P", ["P", call(arguments='{ "ref" : "v2" }'), "O"], turns=[DEPLOY]),
         ask(
-            [PROMPT],
-            [PROMPT, call(arguments='{"a": 1, "b": 2}'), output()],
+            "P",
+            ["P", call(arguments='{"a": 1, "b": 2}'), "O"],
             turns=[function_call("deploy", '{"b":2,"a":1}', call_id="call_1")],
         ),
-        ask([PROMPT], [PROMPT, call(arguments="{}"), output()], turns=[function_call("deploy", "", call_id="call_1")]),
+        ask("P", ["P", call(arguments="{}"), "O"], turns=[function_call("deploy", "", call_id="call_1")]),
         ask(
-            [PROMPT],
-            [NEXT],
-            [PROMPT, call(arguments="{}"), output()],
-            turns=[DEPLOY, function_call("deploy", "{}", call_id="call_1")],
+            "P", "N", ["P", call(arguments="{}"), "O"], turns=[DEPLOY, function_call("deploy", "{}", call_id="call_1")]
         ),
-        ask([PROMPT], [PROMPT, call("call_9"), output("call_9")], turns=[message("ok")]),
+        ask("P", ["P", call("call_9"), output("call_9")], turns=[message("ok")]),
     ],
 )
 def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -8,7 +8,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, ask, output, user
+from harness.analysis.losses.examples import DEPLOY, NEXT, REPLY, ask, chained, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.items import message
@@ -18,12 +18,7 @@ _TURNS = [REPLY, message("Done.")]
 
 
 def _then(previous: str, *new: Json) -> Case:
-    return ask(
-        [PROMPT],
-        {"previous_response_id": "{0.id}", "input": [NEXT]},
-        {"previous_response_id": previous, "input": [*new]},
-        turns=_TURNS,
-    )
+    return ask("P", chained("N"), {"previous_response_id": previous, "input": [*new]}, turns=_TURNS)
 
 
 @loss(
@@ -31,16 +26,7 @@ def _then(previous: str, *new: Json) -> Case:
     fix="After each answer, keep the id of the newest response as `previous_response_id`.",
     strict=True,
     loses=[_then("{0.id}", _THIRD)],
-    keeps=[
-        _then("{1.id}", _THIRD),
-        _then("{0.id}", NEXT),
-        ask(
-            [PROMPT],
-            {"previous_response_id": "{0.id}", "input": [output()]},
-            {"previous_response_id": "{0.id}", "input": [output()]},
-            turns=[DEPLOY],
-        ),
-    ],
+    keeps=[_then("{1.id}", _THIRD), _then("{0.id}", NEXT), ask("P", chained("O"), chained("O"), turns=[DEPLOY])],
 )
 def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Requests continue a response that another has continued with a different user message, maybe on purpose."""

@@ -10,7 +10,7 @@ from harness.analysis.history.items import describe_item, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, notes_of, sources_of
-from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant
+from harness.analysis.losses.examples import ask, assistant
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -26,26 +26,20 @@ _NOTE.pop("cite", None)
 
 def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Case:
     part = {"type": "output_text", "text": text, "annotations": list(notes)}
-    return ask([PROMPT], [PROMPT, assistant("", content=[part]), NEXT], turns=[turn])
+    return ask("P", ["P", assistant("", content=[part]), "N"], turns=[turn])
 
 
 def _sent_in_parts(*parts: tuple[str, Json | None]) -> Case:
     """Build an example in which the message comes back as these texts, each with an annotation or none."""
     made = [{"type": "output_text", "text": text, "annotations": [note] if note else []} for text, note in parts]
-    return ask([PROMPT], [PROMPT, assistant("", content=made), NEXT], turns=[CITED_MESSAGE])
+    return ask("P", ["P", assistant("", content=made), "N"], turns=[CITED_MESSAGE])
 
 
 @loss(
     message="an annotation of the {what} from exchange {said} comes back where it marks {now} instead of {was}: {source}",
     fix="Send each annotation back in the part whose text it marks; its positions count from the beginning of that part.",
-    loses=[
-        _sent_in_parts((_TEXT, None), ("", _NOTE)),
-        _sent_in_parts((_TEXT[:9], None), (_TEXT[9:], _NOTE)),
-    ],
-    keeps=[
-        _sent_in_parts((_TEXT, _NOTE)),
-        _sent_in_parts((_TEXT, _NOTE), ("", None)),
-    ],
+    loses=[_sent_in_parts((_TEXT, None), ("", _NOTE)), _sent_in_parts((_TEXT[:9], None), (_TEXT[9:], _NOTE))],
+    keeps=[_sent_in_parts((_TEXT, _NOTE)), _sent_in_parts((_TEXT, _NOTE), ("", None))],
 )
 def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Annotations come back in another part, where their positions mark other words or point beyond the text."""

@@ -12,7 +12,7 @@ from harness.analysis.history.items import describe_item, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant, user
+from harness.analysis.losses.examples import ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -35,9 +35,7 @@ _FIX = "Send the `annotations` of each `output_text` back unchanged."
 _HOST_AND_PATH = re.compile(r"https?://(?:www\.)?([^?#]*).*", re.S | re.I)
 _LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
 _LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
-_FLATTENED = ask(
-    [PROMPT], [PROMPT, {"role": "assistant", "content": "v2 is out since May."}, NEXT], turns=[CITED_MESSAGE]
-)
+_FLATTENED = ask("P", ["P", {"role": "assistant", "content": "v2 is out since May."}, "N"], turns=[CITED_MESSAGE])
 
 
 def _message_annotated(*notes: Json) -> Json:
@@ -45,17 +43,17 @@ def _message_annotated(*notes: Json) -> Json:
 
 
 def _sent_with(note: Json) -> Case:
-    return ask([PROMPT], [PROMPT, _message_annotated(note), NEXT], turns=[CITED_MESSAGE])
+    return ask("P", ["P", _message_annotated(note), "N"], turns=[CITED_MESSAGE])
 
 
 @loss(
     message=_ANNOTATIONS_GONE + ": the client dropped them",
     fix=_FIX,
     loses=[
-        ask([PROMPT], [PROMPT, _message_annotated(), NEXT], turns=[CITED_MESSAGE]),
-        ask([PROMPT], [PROMPT, {**_message_annotated(), "id": "{0.output.0.id}"}, NEXT], turns=[CITED_MESSAGE]),
+        ask("P", ["P", _message_annotated(), "N"], turns=[CITED_MESSAGE]),
+        ask("P", ["P", {**_message_annotated(), "id": "{0.output.0.id}"}, "N"], turns=[CITED_MESSAGE]),
         ask(
-            [PROMPT],
+            "P",
             [_message_annotated(_WIRE_ANNOTATION)],
             turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
         ),
@@ -64,11 +62,11 @@ def _sent_with(note: Json) -> Case:
     keeps=[
         _sent_with(_WIRE_ANNOTATION),
         _sent_with({**_WIRE_ANNOTATION, "url": "https://EXAMPLE.org/v2/?utm_source=openai#:~:text=v2"}),
-        ask([PROMPT], [{"type": "item_reference", "id": "{0.output.0.id}"}, NEXT], turns=[CITED_MESSAGE]),
-        ask([PROMPT], [PROMPT, assistant("v2 came out this May."), NEXT], turns=[CITED_MESSAGE]),
-        ask([PROMPT], [user("The researcher said: v2 is out since May.")], turns=[CITED_MESSAGE]),
-        ask([PROMPT], [PROMPT], [_message_annotated()], turns=[CITED_MESSAGE, message("v2 is out since May.")]),
-        ask([PROMPT], [PROMPT, assistant("No citation."), NEXT], turns=[CITED_MESSAGE]),
+        ask("P", [{"type": "item_reference", "id": "{0.output.0.id}"}, "N"], turns=[CITED_MESSAGE]),
+        ask("P", ["P", assistant("v2 came out this May."), "N"], turns=[CITED_MESSAGE]),
+        ask("P", [user("The researcher said: v2 is out since May.")], turns=[CITED_MESSAGE]),
+        ask("P", "P", [_message_annotated()], turns=[CITED_MESSAGE, message("v2 is out since May.")]),
+        ask("P", ["P", assistant("No citation."), "N"], turns=[CITED_MESSAGE]),
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -89,8 +87,8 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
     fix="Send the message back in parts, as received: `output_text` with its `annotations`.",
     loses=[_FLATTENED],
     keeps=[
-        ask({}, [PROMPT, _message_annotated(_WIRE_ANNOTATION)], turns=[CITED_MESSAGE]),
-        ask({}, [PROMPT, {"role": "assistant", "content": _LINKED_TEXT}], turns=[_LINKED_MESSAGE]),
+        ask({}, ["P", _message_annotated(_WIRE_ANNOTATION)], turns=[CITED_MESSAGE]),
+        ask({}, ["P", {"role": "assistant", "content": _LINKED_TEXT}], turns=[_LINKED_MESSAGE]),
     ],
 )
 def citation_flattened(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -109,19 +107,17 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
 @loss(
     message="{again} of {had} annotations of the {what} from exchange {said} come back with extra copies",
     fix="Collect each annotation of a stream once: from its `annotation.added` event or from the completed item.",
-    loses=[
-        ask([PROMPT], [PROMPT, _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), NEXT], turns=[CITED_MESSAGE])
-    ],
+    loses=[ask("P", ["P", _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), "N"], turns=[CITED_MESSAGE])],
     keeps=[
         _sent_with(_WIRE_ANNOTATION),
         ask(
-            [PROMPT],
-            [PROMPT, _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), NEXT],
+            "P",
+            ["P", _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), "N"],
             turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
         ),
         ask(
-            [PROMPT],
-            [PROMPT, _message_annotated(_WIRE_ANNOTATION, {**_WIRE_ANNOTATION, "end_index": 2}), NEXT],
+            "P",
+            ["P", _message_annotated(_WIRE_ANNOTATION, {**_WIRE_ANNOTATION, "end_index": 2}), "N"],
             turns=[CITED_MESSAGE],
         ),
     ],

@@ -9,7 +9,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, ask, assistant, chained
 from harness.core.exchange import Json
 from harness.ending import failed, incomplete
 from harness.faults import cut
@@ -17,41 +17,34 @@ from harness.items import function_call, message
 
 _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
 _HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_id"], off_schema=True)
-_CONTINUED = ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[[REPLY, incomplete()]])
+_CONTINUED = ask("P", chained("N"), turns=[[REPLY, incomplete()]])
 
 
 @loss(
     message="{what} from exchange {said}, whose response is {status}, comes back as if it were complete",
     fix="Check the `status` of a response, or the event that ends it; retry, or send the item back as `incomplete`.",
     loses=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, incomplete()]]),
+        ask("P", "P A N", turns=[[REPLY, incomplete()]]),
         ask(
             _STREAMED_REQUEST,
-            [PROMPT, assistant(TEXT, status="completed"), NEXT],
+            ["P", assistant(TEXT, status="completed"), "N"],
             turns=[[REPLY, incomplete("content_filter")]],
         ),
-        ask(_STREAMED_REQUEST, [PROMPT, {"role": "assistant", "content": TEXT}, NEXT], turns=[[REPLY, failed()]]),
-        ask([PROMPT], [PROMPT, call(), output()], turns=[[DEPLOY, incomplete()]]),
-        ask(_STREAMED_REQUEST, [PROMPT, assistant(TEXT), NEXT], turns=[cut([REPLY, DEPLOY], after=99)]),
-        ask(
-            _STREAMED_REQUEST, [PROMPT, assistant(TEXT[:4]), NEXT], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]
-        ),
-        ask(_STREAMED_REQUEST, [PROMPT, call(), output()], turns=[cut(DEPLOY, after=9)]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[DEPLOY, incomplete()]]),
+        ask(_STREAMED_REQUEST, ["P", {"role": "assistant", "content": TEXT}, "N"], turns=[[REPLY, failed()]]),
+        ask("P", "P C O", turns=[[DEPLOY, incomplete()]]),
+        ask(_STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99)]),
+        ask(_STREAMED_REQUEST, ["P", assistant(TEXT[:4]), "N"], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]),
+        ask(_STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=9)]),
+        ask("P", chained("O"), turns=[[DEPLOY, incomplete()]]),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete"), NEXT], turns=[[REPLY, incomplete()]]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[_HALF_CALL, incomplete()]]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, failed()], REPLY]),
-        ask(
-            _STREAMED_REQUEST,
-            _STREAMED_REQUEST,
-            [PROMPT, assistant(TEXT), NEXT],
-            turns=[cut([REPLY, DEPLOY], after=99), REPLY],
-        ),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, [PROMPT, call(), output()], turns=[cut(DEPLOY, after=5), DEPLOY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, message("And"), incomplete()]]),
+        ask("P", "P A N", turns=[REPLY]),
+        ask("P", ["P", assistant(TEXT, status="incomplete"), "N"], turns=[[REPLY, incomplete()]]),
+        ask("P", chained("O"), turns=[[_HALF_CALL, incomplete()]]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[[REPLY, failed()], REPLY]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99), REPLY]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=5), DEPLOY]),
+        ask("P", "P A N", turns=[[REPLY, message("And"), incomplete()]]),
     ],
 )
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -71,10 +64,7 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
     fix="Check the `status` of a response: retry it, or tell the user that the answer is incomplete.",
     strict=True,
     loses=[_CONTINUED],
-    keeps=[
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
-        ask([PROMPT], [NEXT], turns=[[REPLY, incomplete()]]),
-    ],
+    keeps=[ask("P", chained("N"), turns=[REPLY]), ask("P", "N", turns=[[REPLY, incomplete()]])],
 )
 def partial_continued(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Chains continue an incomplete response with a new user message, as an application may let the user decide."""

@@ -11,11 +11,27 @@ from harness.items import function_call, message, reasoning
 
 
 def ask(
-    *requests: list[Json] | Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = (), **members: Any
+    *requests: str | list[Any] | Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = (), **more: Any
 ) -> Case:
-    """Build an example of requests: each an `input`, sent with these `members`, or a whole body; see `after`."""
-    bodies = ({"input": request, **members} if isinstance(request, list) else request for request in requests)
+    """Build an example of requests: each a whole body, or an `input` that is sent with these members; see `after`.
+
+    A string stands for items by their letters (SKETCHED), as an input or within its list: `ask("P", "P C O A N")`.
+    """
+    bodies = (
+        request if isinstance(request, dict | Case) else {"input": sketch(*request), **more} for request in requests
+    )
     return after(*bodies, turns=turns, sent=sent)
+
+
+def chained(*items: str | Json) -> Json:
+    """Build a request that continues the first answer with these items."""
+    return {"previous_response_id": "{0.id}", "input": sketch(*items)}
+
+
+def sketch(*items: str | Json) -> list[Json]:
+    """Return items, for a string those of its letters."""
+    listed = (item.split() if isinstance(item, str) else [item] for item in items)
+    return [SKETCHED[item] if isinstance(item, str) else item for part in listed for item in part]
 
 
 def user(content: str | list[Json]) -> Json:
@@ -48,6 +64,8 @@ DEPLOY = function_call("deploy", {"ref": "v2"}, call_id="call_1", off_schema=Tru
 NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2", off_schema=True)
 TEXT = "I will deploy v2 and tell the operators about it."
 REPLY = message(TEXT)
+SKETCHED = {"P": PROMPT, "N": NEXT, "C": call(), "O": output(), "A": assistant(TEXT)}
+"""The items of most examples: the prompt, a call, its output, the assistant's reply, and the next prompt."""
 THOUGHT = reasoning("**Planning**")
 STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
 """The members of a request whose reasoning is encrypted and not stored."""

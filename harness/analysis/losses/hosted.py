@@ -32,19 +32,13 @@ def _after_compaction(*then: Json) -> Case:
     fix="Send a compaction back in place of the items that it replaced; nothing else has what the model knew of them.",
     loses=[
         _after_compaction(PROMPT, NEXT),
-        ask(
-            [PROMPT, assistant(TEXT), NEXT], [NEXT, assistant("Done."), _LAST], turns=[[compaction(), message("Done.")]]
-        ),
+        ask("P A N", ["N", assistant("Done."), _LAST], turns=[[compaction(), message("Done.")]]),
     ],
     keeps=[
         _after_compaction(PROMPT, _COMPACTED, NEXT),
         _after_compaction(PROMPT, call(), output(), assistant(TEXT), NEXT),
         _after_compaction(NEXT),
-        ask(
-            [PROMPT, assistant(TEXT), NEXT],
-            [PROMPT, assistant(TEXT), NEXT, assistant("Done."), _LAST],
-            turns=[[compaction(), message("Done.")]],
-        ),
+        ask("P A N", ["P A N", assistant("Done."), _LAST], turns=[[compaction(), message("Done.")]]),
     ],
 )
 def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -78,10 +72,8 @@ def _find_continuation(original: OutputItem, request: HistoryRequest, history: H
 
 
 _GONE = "{what} from exchange {said} is missing from this request, which continues its response"
-_SEARCH_DROPPED = ask([PROMPT], [PROMPT, call(), output()], turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING)
-_SEARCH_KEPT = ask(
-    [PROMPT], [PROMPT, _SEARCHED, call(), output()], turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING
-)
+_SEARCH_DROPPED = ask("P", "P C O", turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING)
+_SEARCH_KEPT = ask("P", ["P", _SEARCHED, "C O"], turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING)
 
 
 @loss(
@@ -90,14 +82,8 @@ _SEARCH_KEPT = ask(
     loses=[_SEARCH_DROPPED],
     keeps=[
         _SEARCH_KEPT,
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output()],
-            turns=[[web_search_call("v2"), DEPLOY]],
-            store=False,
-            **_SEARCHING,
-        ),
+        ask("P", "P A N", turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
+        ask("P", "P C O", turns=[[web_search_call("v2"), DEPLOY]], store=False, **_SEARCHING),
     ],
 )
 def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -113,13 +99,10 @@ def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     fix="Send all output of a response back: the model does not see again what its tools did.",
     strict=True,
     loses=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask([PROMPT], [PROMPT, NEXT], turns=[image_generation_call()], tools=[{"type": "image_generation"}]),
+        ask("P", "P A N", turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
+        ask("P", "P N", turns=[image_generation_call()], tools=[{"type": "image_generation"}]),
     ],
-    keeps=[
-        _SEARCH_KEPT,
-        ask([PROMPT], [NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-    ],
+    keeps=[_SEARCH_KEPT, ask("P", "N", turns=[[web_search_call("v2"), REPLY]], **_SEARCHING)],
 )
 def item_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Histories lack a search, a picture or another call of the API; many clients keep only what was said."""

@@ -9,7 +9,7 @@ from harness.analysis.history.items import describe_item, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TOOLS, ask, call, chained, output
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -63,16 +63,12 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
     fix=_FIX,
     strict=True,
     loses=[
-        ask(
-            {"input": [PROMPT], "instructions": "You plan."},
-            {"previous_response_id": "{0.id}", "input": [NEXT]},
-            turns=[REPLY],
-        ),
-        ask({"input": [PROMPT], "instructions": "You plan."}, [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask({"input": [PROMPT], "instructions": "You plan."}, chained("N"), turns=[REPLY]),
+        ask({"input": [PROMPT], "instructions": "You plan."}, "P A N", turns=[REPLY]),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY], instructions="You plan."),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask("P", "P A N", turns=[REPLY], instructions="You plan."),
+        ask("P", "P A N", turns=[REPLY]),
         _then({"input": _ANSWERED, "tools": TOOLS[:1]}),
     ],
 )

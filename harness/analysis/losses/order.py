@@ -35,51 +35,40 @@ _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
 _SECOND_THOUGHT: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": "{0.output.2.encrypted_content}"}
 _ANSWERED = [call(), _NOTIFY_CALL, output(), output("call_2")]
-_CALLS_SWAPPED = ask(
-    [PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2", "told"), call(), output()], turns=[[DEPLOY, NOTIFY]]
-)
-_CALL_BEFORE_TEXT = ask([PROMPT], [PROMPT, call(), assistant(TEXT), output()], turns=[[REPLY, DEPLOY]])
+_CALLS_SWAPPED = ask("P", ["P", _NOTIFY_CALL, output("call_2", "told"), "C O"], turns=[[DEPLOY, NOTIFY]])
+_CALL_BEFORE_TEXT = ask("P", "P C A O", turns=[[REPLY, DEPLOY]])
 _TOLD, _LAST = "The operators know of it, all of them.", user("Thanks.")
 _TURNS = [REPLY, message(_TOLD)]
 _TWO_TURNS = ([PROMPT], [PROMPT, assistant(TEXT), NEXT])
-_ORDER_KEPT = ask(
-    [PROMPT],
-    [PROMPT, call(), output(), _NOTIFY_CALL, output("call_2", "told"), assistant(TEXT), NEXT],
-    turns=[[DEPLOY, NOTIFY, REPLY]],
-)
+_ORDER_KEPT = ask("P", ["P C O", _NOTIFY_CALL, output("call_2", "told"), "A N"], turns=[[DEPLOY, NOTIFY, REPLY]])
 
 
 @loss(
     message=MESSAGE,
     fix=FIX,
     loses=[
-        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT)], turns=[[REPLY, DEPLOY]]),
+        ask("P", "P C O A", turns=[[REPLY, DEPLOY]]),
         ask(
-            [PROMPT],
-            [PROMPT, call(), {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, output()],
+            "P",
+            ["P C", {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, "O"],
             turns=[[THOUGHT, DEPLOY]],
             **_REASONING_MODEL,
         ),
-        ask([PROMPT], [PROMPT, output(), call()], turns=[DEPLOY]),
+        ask("P", "P O C", turns=[DEPLOY]),
         ask(
-            [PROMPT],
-            [
-                PROMPT,
-                ENCRYPTED_THOUGHT,
-                _SECOND_THOUGHT,
-                *_ANSWERED,
-            ],
+            "P",
+            ["P", ENCRYPTED_THOUGHT, _SECOND_THOUGHT, *_ANSWERED],
             turns=[[THOUGHT, DEPLOY, THOUGHT, NOTIFY]],
             **STATELESS,
         ),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
         _ORDER_KEPT,
         _CALLS_SWAPPED,
         _CALL_BEFORE_TEXT,
-        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), NEXT], turns=[[DEPLOY, REPLY]]),
-        ask([PROMPT], [NEXT], [assistant("Later."), assistant(TEXT)], turns=[REPLY]),
+        ask("P", "P C O A N", turns=[[DEPLOY, REPLY]]),
+        ask("P", "N", [assistant("Later."), "A"], turns=[REPLY]),
     ],
 )
 def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -102,12 +91,12 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
     message="{what} from exchange {said} comes after {other} from exchange {later}, but came before it",
     fix="Send the turns of a conversation back in the order in which they happened.",
     loses=[
-        ask(*_TWO_TURNS, [NEXT, assistant(_TOLD), PROMPT, assistant(TEXT), _LAST], turns=_TURNS),
-        ask(*_TWO_TURNS, [PROMPT, assistant(_TOLD), NEXT, assistant(TEXT), _LAST], turns=_TURNS),
+        ask(*_TWO_TURNS, ["N", assistant(_TOLD), "P A", _LAST], turns=_TURNS),
+        ask(*_TWO_TURNS, ["P", assistant(_TOLD), "N A", _LAST], turns=_TURNS),
     ],
     keeps=[
-        ask(*_TWO_TURNS, [PROMPT, assistant(TEXT), NEXT, assistant(_TOLD), _LAST], turns=_TURNS),
-        ask([PROMPT], [NEXT], [NEXT, assistant(_TOLD), PROMPT, assistant(TEXT), _LAST], turns=_TURNS),
+        ask(*_TWO_TURNS, ["P A N", assistant(_TOLD), _LAST], turns=_TURNS),
+        ask("P", "N", ["N", assistant(_TOLD), "P A", _LAST], turns=_TURNS),
         ask(*_TWO_TURNS, [assistant(_TOLD), _LAST], turns=_TURNS),
     ],
 )

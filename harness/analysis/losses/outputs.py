@@ -14,7 +14,19 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.stringified_items import parse_literal
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    NOTIFY,
+    PROMPT,
+    REPLY,
+    TEXT,
+    ask,
+    assistant,
+    call,
+    chained,
+    output,
+)
 from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -43,26 +55,21 @@ _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_i
 
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     """Build an example in which a later request sends another output for a call."""
-    return ask(
-        [PROMPT],
-        [PROMPT, call(), output(value=first)],
-        [PROMPT, call(), output(value=output_value), assistant(TEXT), NEXT],
-        turns=[DEPLOY, REPLY],
-    )
+    return ask("P", ["P C", output(value=first)], ["P C", output(value=output_value), "A N"], turns=[DEPLOY, REPLY])
 
 
 def _two_outputs_case(first: str, second: str) -> Case:
     """Build an example in which a later request sends these outputs for two calls."""
     calls = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
     then = [*calls, output(value=first), output("call_2", second), assistant(TEXT), NEXT]
-    return ask([PROMPT], [*calls, output(), output("call_2", "ops were told")], then, turns=[[DEPLOY, NOTIFY], REPLY])
+    return ask("P", [*calls, "O", output("call_2", "ops were told")], then, turns=[[DEPLOY, NOTIFY], REPLY])
 
 
 def _mcp_case(**changed: Any) -> Case:
     """Build an example in which an MCP call comes back with changed members."""
     members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
     back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
-    return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[mcp_call(**members), REPLY]], tools=[_SERVER])
+    return ask("P", ["P", back, "A N"], turns=[[mcp_call(**members), REPLY]], tools=[_SERVER])
 
 
 def _code_case(**changed: Any) -> Case:
@@ -72,7 +79,7 @@ def _code_case(**changed: Any) -> Case:
     made = code_interpreter_call("6 * 7", container_id="cntr_1", outputs=members["outputs"])
     tools = [{"type": "code_interpreter", "container": {"type": "auto"}}]
     include = ["code_interpreter_call.outputs"]
-    return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[made, REPLY]], tools=tools, include=include)
+    return ask("P", ["P", back, "A N"], turns=[[made, REPLY]], tools=tools, include=include)
 
 
 @loss(
@@ -96,14 +103,8 @@ def _code_case(**changed: Any) -> Case:
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
         _mcp_case(output=None),
-        ask([PROMPT], [PROMPT, call(), output(), output("call_9")], [PROMPT, call(), output(value="")], turns=[DEPLOY]),
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output()],
-            [PROMPT],
-            [PROMPT, call(), output(value="")],
-            turns=[DEPLOY, REPLY, DEPLOY],
-        ),
+        ask("P", ["P C O", output("call_9")], ["P C", output(value="")], turns=[DEPLOY]),
+        ask("P", "P C O", "P", ["P C", output(value="")], turns=[DEPLOY, REPLY, DEPLOY]),
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -189,24 +190,19 @@ def _describe_damage(was: str, now: str) -> str:
     message="{what} answers a call from exchange {said} a second time",
     fix="Answer each call only once, in the request that follows it.",
     loses=[
+        ask("P", chained("O"), {"previous_response_id": "{1.id}", "input": [output()]}, turns=[DEPLOY]),
+        ask("P", ["P C O", output(value="v2 is up")], turns=[DEPLOY]),
         ask(
-            [PROMPT],
-            {"previous_response_id": "{0.id}", "input": [output()]},
-            {"previous_response_id": "{1.id}", "input": [output()]},
-            turns=[DEPLOY],
-        ),
-        ask([PROMPT], [PROMPT, call(), output(), output(value="v2 is up")], turns=[DEPLOY]),
-        ask(
-            [PROMPT],
-            {"previous_response_id": "{0.id}", "input": [_APPROVAL_RESPONSE]},
+            "P",
+            chained(_APPROVAL_RESPONSE),
             {"previous_response_id": "{1.id}", "input": [_APPROVAL_RESPONSE]},
             turns=[mcp_approval_request("prod", "deploy", {"ref": "v2"})],
         ),
     ],
     keeps=[
-        ask([PROMPT], *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
-        ask([PROMPT], *[{"input": [PROMPT, call(), output()]}] * 2, turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), call(), output()], turns=[DEPLOY, DEPLOY]),
+        ask("P", *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
+        ask("P", *[{"input": [PROMPT, call(), output()]}] * 2, turns=[DEPLOY]),
+        ask("P", "P C O", "P C O C O", turns=[DEPLOY, DEPLOY]),
     ],
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -228,7 +224,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
     message="{what} from exchange {said} was answered with a printed object: {now}",
     fix="Await what the tool returns, and serialize it as text or JSON; send images and files as a list of parts.",
     loses=[
-        ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
+        ask("P", ["P C", output(value=text)], turns=[DEPLOY])
         for text in (
             "[object Promise]",
             "<coroutine object deploy at 0x7f3c2a1b>",
@@ -239,7 +235,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
         )
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
+        ask("P", ["P C", output(value=text)], turns=[DEPLOY])
         for text in (
             *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object]."),
             *(json.dumps(_OUTPUT_PARTS), '[{"type": "input_image"}]', "[[]]", "[{"),

@@ -12,15 +12,14 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
     ENCRYPTED_THOUGHT,
-    NEXT,
     PROMPT,
     REPLY,
     STATELESS,
-    TEXT,
     THOUGHT,
     ask,
     assistant,
     call,
+    chained,
     output,
     user,
 )
@@ -41,21 +40,15 @@ _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the clie
     message=_GONE,
     fix="Send the reasoning back with the call that followed it, until the next user message.",
     loses=[
-        ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
-        ask([PROMPT], [PROMPT, _STORED_CALL, output()], turns=[[THOUGHT, DEPLOY]]),
-        ask([PROMPT], [PROMPT, _SUMMARY, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", "P C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", ["P", _STORED_CALL, "O"], turns=[[THOUGHT, DEPLOY]]),
+        ask("P", ["P", _SUMMARY, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
-        ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[THOUGHT, DEPLOY]]),
-        ask(
-            [PROMPT],
-            [PROMPT, ENCRYPTED_THOUGHT, call(), output()],
-            [PROMPT, call(), output(), assistant(TEXT), NEXT],
-            turns=[[THOUGHT, DEPLOY], REPLY],
-            **STATELESS,
-        ),
+        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", "P C O", turns=[[THOUGHT, DEPLOY]]),
+        ask("P", chained("O"), turns=[[THOUGHT, DEPLOY]]),
+        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], "P C O A N", turns=[[THOUGHT, DEPLOY], REPLY], **STATELESS),
         after(
             {"input": [PROMPT], **STATELESS},
             {"input": [PROMPT, call(), output()], "model": "gpt-4.1"},
@@ -76,11 +69,8 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     message=_GONE,
     fix="Send the reasoning back with the call that followed it, or chain the requests, until the next user message.",
     strict=True,
-    loses=[ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]])],
-    keeps=[
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[THOUGHT, DEPLOY]]),
-        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), NEXT], turns=[[THOUGHT, DEPLOY]]),
-    ],
+    loses=[ask("P", "P C O", turns=[[THOUGHT, DEPLOY]])],
+    keeps=[ask("P", chained("O"), turns=[[THOUGHT, DEPLOY]]), ask("P", "P C O A N", turns=[[THOUGHT, DEPLOY]])],
 )
 def reasoning_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Within a tool loop a call is sent back without its id and without the reasoning before it.
@@ -113,32 +103,27 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
     fix="Send the reasoning back with the item that followed it, or omit both.",
     loses=[
         ask(
-            [PROMPT],
-            [PROMPT, ENCRYPTED_THOUGHT, call(), output()],
-            [PROMPT, ENCRYPTED_THOUGHT, assistant(TEXT), NEXT],
+            "P",
+            ["P", ENCRYPTED_THOUGHT, "C O"],
+            ["P", ENCRYPTED_THOUGHT, "A N"],
             turns=[[THOUGHT, DEPLOY], REPLY],
             **STATELESS,
         ),
         ask(
-            [PROMPT],
-            [PROMPT, ENCRYPTED_THOUGHT, assistant(TEXT), NEXT],
-            [PROMPT, ENCRYPTED_THOUGHT, NEXT, assistant("Done."), _LAST],
+            "P",
+            ["P", ENCRYPTED_THOUGHT, "A N"],
+            ["P", ENCRYPTED_THOUGHT, "N", assistant("Done."), _LAST],
             turns=[[THOUGHT, REPLY], message("Done.")],
             **STATELESS,
         ),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", ["P", ENCRYPTED_THOUGHT, assistant("In other words."), "N"], turns=[[THOUGHT, REPLY]], **STATELESS),
+        ask("P", ["P", ENCRYPTED_THOUGHT], turns=[THOUGHT], **STATELESS),
         ask(
-            [PROMPT],
-            [PROMPT, ENCRYPTED_THOUGHT, assistant("In other words."), NEXT],
-            turns=[[THOUGHT, REPLY]],
-            **STATELESS,
-        ),
-        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT], turns=[THOUGHT], **STATELESS),
-        ask(
-            [PROMPT],
-            [PROMPT, ENCRYPTED_THOUGHT, {**call(), "id": "{0.output.1.id}"}, output(), assistant(TEXT), NEXT],
+            "P",
+            ["P", ENCRYPTED_THOUGHT, {**call(), "id": "{0.output.1.id}"}, "O A N"],
             turns=[[THOUGHT, DEPLOY]],
             **STATELESS,
         ),
@@ -174,12 +159,12 @@ _RENAMED: Json = {**ENCRYPTED_THOUGHT, "id": "{0.output.0.id}", "encrypted_conte
     message="{what} from exchange {said} comes back with another `encrypted_content`{which}",
     fix="Send the `encrypted_content` of `response.output_item.done` or of the response back, unchanged.",
     loses=[
-        ask([PROMPT], [PROMPT, _ANNOUNCED, call(), output()], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
-        ask([PROMPT], [PROMPT, _RENAMED, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", ["P", _ANNOUNCED, "C O"], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
+        ask("P", ["P", _RENAMED, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
-        ask([PROMPT], [PROMPT, _UNKNOWN, assistant(TEXT), NEXT], turns=[REPLY], **STATELESS),
+        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
+        ask("P", ["P", _UNKNOWN, "A N"], turns=[REPLY], **STATELESS),
     ],
 )
 def reasoning_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -209,14 +194,14 @@ _PLANNED = reasoning(_PLAN)
     message="the summary of {what} from exchange {said} comes back as an assistant message",
     fix="Send reasoning back as a `reasoning` item, or leave it out: the model has said only its messages.",
     loses=[
-        ask([PROMPT], [PROMPT, assistant(_PLAN), assistant(TEXT), NEXT], turns=[[_PLANNED, REPLY]], model="gpt-5"),
-        ask([PROMPT], [PROMPT, assistant(_PLAN), call(), output()], turns=[[_PLANNED, DEPLOY]], model="gpt-5"),
+        ask("P", ["P", assistant(_PLAN), "A N"], turns=[[_PLANNED, REPLY]], model="gpt-5"),
+        ask("P", ["P", assistant(_PLAN), "C O"], turns=[[_PLANNED, DEPLOY]], model="gpt-5"),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[_PLANNED, REPLY]], model="gpt-5"),
-        ask([PROMPT], [PROMPT, assistant("**Planning**"), NEXT], turns=[[THOUGHT, REPLY]], model="gpt-5"),
-        ask([PROMPT], [PROMPT, assistant(_PLAN), NEXT], turns=[[_PLANNED, message(_PLAN)]], model="gpt-5"),
-        ask([PROMPT], [PROMPT, assistant(TEXT), user(_PLAN)], turns=[[_PLANNED, REPLY]], model="gpt-5"),
+        ask("P", "P A N", turns=[[_PLANNED, REPLY]], model="gpt-5"),
+        ask("P", ["P", assistant("**Planning**"), "N"], turns=[[THOUGHT, REPLY]], model="gpt-5"),
+        ask("P", ["P", assistant(_PLAN), "N"], turns=[[_PLANNED, message(_PLAN)]], model="gpt-5"),
+        ask("P", ["P A", user(_PLAN)], turns=[[_PLANNED, REPLY]], model="gpt-5"),
     ],
 )
 def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

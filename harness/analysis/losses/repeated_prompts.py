@@ -18,7 +18,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, ask, assistant, chained, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
@@ -41,23 +41,16 @@ _PICTURES: list[Json] = [
     message="the user's {what} appears {here} in request {number}, but {there} in exchange {said}",
     fix="Append a user message only once: not to both the history and the new input.",
     loses=[
-        ask([PROMPT], [PROMPT, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output()],
-            [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT],
-            turns=[DEPLOY, REPLY],
-        ),
-        ask([PROMPT], [PROMPT, PROMPT], turns=[REPLY]),
-        ask(
-            [PROMPT], [PROMPT, {"role": "system", "content": "Be brief."}, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]
-        ),
-        ask([PROMPT, PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask("P", "P P A N", turns=[REPLY]),
+        ask("P", "P C O", "P P C O A N", turns=[DEPLOY, REPLY]),
+        ask("P", "P P", turns=[REPLY]),
+        ask("P", ["P", {"role": "system", "content": "Be brief."}, "P A N"], turns=[REPLY]),
+        ask("P P", "P A N", turns=[REPLY]),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, PROMPT], turns=[[REPLY, incomplete()]]),
-        ask([user("no"), user("no")], [user("no"), user("no"), assistant(TEXT)], turns=[REPLY]),
+        ask("P", "P A P", turns=[REPLY]),
+        ask("P", "P P", turns=[[REPLY, incomplete()]]),
+        ask([user("no"), user("no")], [user("no"), user("no"), "A"], turns=[REPLY]),
         ask([_PICTURES[0]], _PICTURES, turns=[REPLY]),
     ],
 )
@@ -119,11 +112,8 @@ def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, t
     message="the user's {what} appears twice in a row after exchange {said}",
     fix="Append a user message to the history only once, unless the user sent it twice.",
     strict=True,
-    loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT, NEXT], turns=[REPLY])],
-    keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), user("no"), user("no")], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
-    ],
+    loses=[ask("P", "P A N N", turns=[REPLY])],
+    keeps=[ask("P", ["P A", user("no"), user("no")], turns=[REPLY]), ask("P", "P A P", turns=[REPLY])],
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """User messages appear twice in a row, and no other request shows whether the user sent it twice."""
@@ -137,15 +127,12 @@ def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossF
     message="the user's {what} appears again after the outputs of the calls that it led to in exchange {said}",
     fix="Send only the outputs, after the calls: the user message already comes before them.",
     strict=True,
-    loses=[
-        ask([PROMPT], [PROMPT, call(), output(), PROMPT], turns=[DEPLOY]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output(), PROMPT]}, turns=[DEPLOY]),
-    ],
+    loses=[ask("P", "P C O P", turns=[DEPLOY]), ask("P", chained("O P"), turns=[DEPLOY])],
     keeps=[
-        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output()], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), PROMPT], turns=[DEPLOY]),
-        ask([user("no")], [user("no"), call(), output(), user("no")], turns=[DEPLOY]),
+        ask("P", "P C O N", turns=[DEPLOY]),
+        ask("P", "P C O", turns=[DEPLOY]),
+        ask("P", "P C O A P", turns=[DEPLOY]),
+        ask([user("no")], [user("no"), "C O", user("no")], turns=[DEPLOY]),
     ],
 )
 def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -171,11 +158,11 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
     message="nothing new follows {what} from exchange {said}: no user message and no output",
     fix="Append the next user message or the outputs of the calls to the history before you send it.",
     strict=True,
-    loses=[ask([PROMPT], [PROMPT, assistant(TEXT)], turns=[REPLY])],
+    loses=[ask("P", "P A", turns=[REPLY])],
     keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
+        ask("P", "P A N", turns=[REPLY]),
+        ask("P", "P", turns=[REPLY]),
+        ask("P", ["P", assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
         after(
             {"input": [PROMPT], "instructions": "You plan."},
             {"input": [PROMPT, assistant(TEXT)], "instructions": "You review."},

@@ -36,28 +36,26 @@ _GONE = "is not in this request, which has the items before and after it"
     message="{what}, in the conversation that the chat UI continues in turn {turn}, {how}",
     fix="Forward each item unchanged; replace what is left out on purpose with a summary.",
     loses=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask("P", "P A N", turns=[REPLY], sent=_SENT, **_OFFERED),
         ask(
-            [PROMPT],
-            [PROMPT, call(arguments='{"ref":"v1"}', call_id="call_9"), output("call_9"), NEXT],
+            "P",
+            ["P", call(arguments='{"ref":"v1"}', call_id="call_9"), output("call_9"), "N"],
             turns=[REPLY],
             sent=_SENT_CALL,
             **_OFFERED,
         ),
-        ask(
-            [PROMPT], [PROMPT, call("call_9"), output("call_9", "[]"), NEXT], turns=[REPLY], sent=_SENT_CALL, **_OFFERED
-        ),
+        ask("P", ["P", call("call_9"), output("call_9", "[]"), "N"], turns=[REPLY], sent=_SENT_CALL, **_OFFERED),
         ask(
             [user("Hello.")],
-            [PROMPT, assistant("It is."), NEXT],
+            ["P", assistant("It is."), "N"],
             turns=[REPLY],
             sent=(PROMPT, user("Is it live?"), assistant("It is."), NEXT),
         ),
     ],
     keeps=[
-        ask([PROMPT], [*_SENT], turns=[REPLY], sent=_SENT, **_OFFERED),
-        ask([PROMPT], [NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
-        ask([user("Is v2 live by now, or does it wait?")], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask("P", [*_SENT], turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask("P", "N", turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask([user("Is v2 live by now, or does it wait?")], "P A N", turns=[REPLY]),
     ],
 )
 def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -14,7 +14,7 @@ from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedI
 from harness.analysis.history.tool_results import describe_result, output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.calls import content_of
-from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, ask, call, output
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -53,14 +53,14 @@ _EXPLAINED = re.compile(
 LONGEST_PLACEHOLDER = 200
 """The maximum length in characters of a placeholder; a longer text has more to say."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
-_ANSWERED_AHEAD = ask([PROMPT], [PROMPT, call(), _SKIPPED, assistant(TEXT)], turns=[[REPLY, DEPLOY]])
-_SAID_ON_PURPOSE = ask([PROMPT], [PROMPT, call(), _SKIPPED, NEXT], turns=[DEPLOY])
+_ANSWERED_AHEAD = ask("P", ["P C", _SKIPPED, "A"], turns=[[REPLY, DEPLOY]])
+_SAID_ON_PURPOSE = ask("P", ["P C", _SKIPPED, "N"], turns=[DEPLOY])
 _TWO_CALLS = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
 
 
 def _both_answered(text: str, *then: Json) -> Case:
     """Build an example in which two calls of one response get the same output."""
-    return ask([PROMPT], [*_TWO_CALLS, output(value=text), output("call_2", text), *then], turns=[[DEPLOY, NOTIFY]])
+    return ask("P", [*_TWO_CALLS, output(value=text), output("call_2", text), *then], turns=[[DEPLOY, NOTIFY]])
 
 
 MESSAGE = "{what} from exchange {said} was answered with a text that no tool returned: {now}{instead}"
@@ -80,8 +80,8 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
         _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
         _both_answered("Tool execution was not approved."),
         _both_answered("ok"),
-        ask([PROMPT], [PROMPT, assistant(TEXT), call(), _SKIPPED], turns=[[REPLY, DEPLOY]]),
-        ask([PROMPT], [PROMPT, call(), _SKIPPED, assistant(TEXT)], turns=[[DEPLOY, REPLY]]),
+        ask("P", ["P A C", _SKIPPED], turns=[[REPLY, DEPLOY]]),
+        ask("P", ["P C", _SKIPPED, "A"], turns=[[DEPLOY, REPLY]]),
         _SAID_ON_PURPOSE,
     ],
 )
@@ -113,8 +113,8 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     strict=True,
     loses=[_SAID_ON_PURPOSE],
     keeps=[
-        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output(value="Not executed: the user denied it."), NEXT], turns=[DEPLOY]),
+        ask("P", "P C O N", turns=[DEPLOY]),
+        ask("P", ["P C", output(value="Not executed: the user denied it."), "N"], turns=[DEPLOY]),
     ],
 )
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -131,7 +131,7 @@ def output_placeholder(request: HistoryRequest, history: History) -> Iterator[Lo
     fix="Send what each call returned; wrap the tools in `counted` if they do return the same.",
     strict=True,
     loses=[_both_answered("ok"), _both_answered("")],
-    keeps=[ask([PROMPT], [*_TWO_CALLS, output(), output("call_2", "ops were told")], turns=[[DEPLOY, NOTIFY]])],
+    keeps=[ask("P", [*_TWO_CALLS, "O", output("call_2", "ops were told")], turns=[[DEPLOY, NOTIFY]])],
 )
 def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Different calls of one response got the same output, as tools that only report success do.

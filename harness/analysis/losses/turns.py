@@ -32,6 +32,7 @@ from harness.analysis.losses.examples import (
     ask,
     assistant,
     call,
+    chained,
     output,
     user,
 )
@@ -45,14 +46,10 @@ from harness.items import message, refusal
 _DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
 _LAST = user("Thanks.")
 _THIRD = user("Who knows of it?")
-_OTHER_SPEAKERS = {
-    "user": "user message",
-    "developer": "developer message",
-    "system": "system message",
-}
+_OTHER_SPEAKERS = {"user": "user message", "developer": "developer message", "system": "system message"}
 _FIX = "Append the model's answer to the history before the next user message."
 _DATA_PROMPT = user("Plan v2, as JSON.")
-_ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
+_ONLY_PROMPTS = ask("P", "P N", turns=[REPLY])
 
 
 @loss(
@@ -60,12 +57,7 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
     fix=_FIX,
     loses=[
         _ONLY_PROMPTS,
-        ask(
-            [PROMPT],
-            [PROMPT, assistant(TEXT), NEXT],
-            [PROMPT, assistant(TEXT), NEXT, _LAST],
-            turns=[REPLY, _DONE_ANSWER],
-        ),
+        ask("P", "P A N", ["P A N", _LAST], turns=[REPLY, _DONE_ANSWER]),
         after(
             {"input": [PROMPT], "instructions": "You plan."},
             {"input": [PROMPT], "instructions": "You route."},
@@ -74,22 +66,16 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             turns=[REPLY, message("planner"), _DONE_ANSWER],
         ),
         ask(
-            [PROMPT],
-            [PROMPT, assistant(TEXT), NEXT],
-            [PROMPT, assistant(TEXT), NEXT, _DONE, _THIRD],
-            [PROMPT, assistant(TEXT), NEXT, _THIRD, assistant("All."), _LAST],
+            "P",
+            "P A N",
+            ["P A N", _DONE, _THIRD],
+            ["P A N", _THIRD, assistant("All."), _LAST],
             turns=[REPLY, _DONE_ANSWER, message("All.")],
         ),
-        ask([PROMPT], [PROMPT, NEXT], [PROMPT, assistant(TEXT), NEXT, _LAST], turns=[REPLY, _DONE_ANSWER]),
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output()],
-            [PROMPT, call(), output(), assistant(TEXT), NEXT],
-            [PROMPT, call(), output(), NEXT, _DONE, _LAST],
-            turns=[DEPLOY, REPLY, _DONE_ANSWER],
-        ),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, _DONE_ANSWER]]),
-        ask([PROMPT], [PROMPT, NEXT], turns=[message(refusal("I will not ship it."))]),
+        ask("P", "P N", ["P A N", _LAST], turns=[REPLY, _DONE_ANSWER]),
+        ask("P", "P C O", "P C O A N", ["P C O N", _DONE, _LAST], turns=[DEPLOY, REPLY, _DONE_ANSWER]),
+        ask("P", "P A N", turns=[[REPLY, _DONE_ANSWER]]),
+        ask("P", "P N", turns=[message(refusal("I will not ship it."))]),
         after(
             {"input": [PROMPT], "instructions": "You route."},
             {"input": [PROMPT, call(), output()], "instructions": "You plan."},
@@ -98,20 +84,15 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
         ),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), _DONE, NEXT], turns=[[REPLY, _DONE_ANSWER]]),
-        ask([PROMPT], [PROMPT, assistant(f"{TEXT}\nDone."), NEXT], turns=[[REPLY, _DONE_ANSWER]]),
-        ask([PROMPT], [PROMPT, _DONE, NEXT], turns=[[REPLY, _DONE_ANSWER]]),
-        ask([PROMPT], [NEXT], [PROMPT], turns=[REPLY]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
-        ask([PROMPT], [PROMPT, user(f"The planner said: {TEXT}"), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, NEXT], turns=[[REPLY, incomplete()]]),
-        ask(
-            [PROMPT],
-            [PROMPT, user("Give it a title.")],
-            [PROMPT, assistant(TEXT), NEXT],
-            turns=[REPLY, message("A title")],
-        ),
+        ask("P", "P A N", turns=[REPLY]),
+        ask("P", ["P A", _DONE, "N"], turns=[[REPLY, _DONE_ANSWER]]),
+        ask("P", ["P", assistant(f"{TEXT}\nDone."), "N"], turns=[[REPLY, _DONE_ANSWER]]),
+        ask("P", ["P", _DONE, "N"], turns=[[REPLY, _DONE_ANSWER]]),
+        ask("P", "N", "P", turns=[REPLY]),
+        ask("P", chained("N"), turns=[REPLY]),
+        ask("P", ["P", user(f"The planner said: {TEXT}"), "N"], turns=[REPLY]),
+        ask("P", "P N", turns=[[REPLY, incomplete()]]),
+        ask("P", ["P", user("Give it a title.")], "P A N", turns=[REPLY, message("A title")]),
         after(
             {"input": [PROMPT], "instructions": "You route."},
             {"input": [PROMPT], "instructions": "You plan."},
@@ -125,11 +106,11 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             {"input": [PROMPT, assistant(TEXT), NEXT, _DONE, _LAST]},
             turns=[REPLY, _DONE_ANSWER],
         ),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], [PROMPT, NEXT, _DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
-        ask([PROMPT, NEXT], [PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[_DONE_ANSWER, REPLY]),
+        ask("P", "P A N", ["P N", _DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
+        ask("P N", "P", "P A N", turns=[_DONE_ANSWER, REPLY]),
         ask(
             [_DATA_PROMPT],
-            [_DATA_PROMPT, NEXT],
+            [_DATA_PROMPT, "N"],
             turns=[message('{"json": true}')],
             text={"format": {"type": "json_object"}},
         ),
@@ -242,9 +223,9 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
     message="{what} from exchange {said} comes back as a {role}",
     fix="Send the model's messages back with `role: assistant`.",
     loses=[
-        ask([PROMPT], [PROMPT, {"role": "developer", "content": TEXT}, NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, {"role": "system", "content": TEXT}, NEXT], turns=[REPLY], instructions="You plan."),
-        ask([PROMPT], [PROMPT, user(TEXT), NEXT], turns=[REPLY]),
+        ask("P", ["P", {"role": "developer", "content": TEXT}, "N"], turns=[REPLY]),
+        ask("P", ["P", {"role": "system", "content": TEXT}, "N"], turns=[REPLY], instructions="You plan."),
+        ask("P", ["P", user(TEXT), "N"], turns=[REPLY]),
         after(
             {"input": [PROMPT], "tools": TOOLS[:1]},
             {"input": [PROMPT, user(TEXT), NEXT], "tools": TOOLS[1:]},
@@ -255,20 +236,15 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
             {"input": [PROMPT, user(TEXT), NEXT], "instructions": "You plan."},
             turns=[REPLY],
         ),
-        ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), user(TEXT), NEXT], turns=[DEPLOY, REPLY]),
-        ask(
-            [PROMPT],
-            [PROMPT, ENCRYPTED_THOUGHT, user(TEXT), NEXT],
-            turns=[[THOUGHT, REPLY]],
-            **STATELESS,
-        ),
+        ask("P", "P C O", ["P C O", user(TEXT), "N"], turns=[DEPLOY, REPLY]),
+        ask("P", ["P", ENCRYPTED_THOUGHT, user(TEXT), "N"], turns=[[THOUGHT, REPLY]], **STATELESS),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, user(f"You said: {TEXT}"), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), user(TEXT)], turns=[REPLY]),
-        ask([PROMPT], [user(TEXT)], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, user("Yes.")], turns=[message("Yes.")]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), {"role": "developer", "content": TEXT}, NEXT], turns=[REPLY]),
+        ask("P", ["P", user(f"You said: {TEXT}"), "N"], turns=[REPLY]),
+        ask("P", ["P A", user(TEXT)], turns=[REPLY]),
+        ask("P", [user(TEXT)], turns=[REPLY]),
+        ask("P", ["P", user("Yes.")], turns=[message("Yes.")]),
+        ask("P", ["P A", {"role": "developer", "content": TEXT}, "N"], turns=[REPLY]),
         after(
             {"input": [PROMPT], "instructions": "You route."},
             {"input": [PROMPT], "instructions": "You plan."},

@@ -54,11 +54,7 @@ _FIXES: Mapping[str, str] = {
 """What to do instead, by what the client changed; the guide recommends the first seven."""
 
 
-_SETTINGS: Mapping[str, str] = {
-    "text": "text.format",
-    "reasoning": "reasoning.effort",
-    "instructions": "instructions",
-}
+_SETTINGS: Mapping[str, str] = {"text": "text.format", "reasoning": "reasoning.effort", "instructions": "instructions"}
 """The place of a setting, without the names in a schema, which may be any text."""
 
 
@@ -94,9 +90,9 @@ def _then(
         _then([_RULES, PROMPT, *_LOOP]),
         _then([PROMPT, *_LOOP], first=[_RULES, PROMPT]),
         ask(
-            [PROMPT],
-            [PROMPT, *_LOOP],
-            [PROMPT, ENCRYPTED_THOUGHT, call(), output(value="v2"), _SECOND, _NOTIFIED, output("call_2")],
+            "P",
+            ["P", *_LOOP],
+            ["P", ENCRYPTED_THOUGHT, "C", output(value="v2"), _SECOND, _NOTIFIED, output("call_2")],
             turns=[[THOUGHT, DEPLOY], [THOUGHT, NOTIFY]],
             **_MODERN,
         ),
@@ -132,7 +128,7 @@ def _then(
         _then(was={"model": "gpt-6.2-sol"}),
         _then([PROMPT, *_LOOP, NEXT], reasoning={"context": "current_turn"}),
         ask(
-            [PROMPT],
+            "P",
             [{"type": "compaction", "encrypted_content": "gAAAAABpZm9yZWlnbg=="}, *_LOOP],
             turns=[[THOUGHT, DEPLOY]],
             **_MODERN,
@@ -174,7 +170,7 @@ def _withheld_facts(id: str, reason: str, request: HistoryRequest, history: Hist
     keeps=[
         _then(was={"model": "gpt-5.6-sol"}, model="gpt-5.6-sol"),
         _then([PROMPT, *_LOOP, assistant(TEXT), NEXT]),
-        ask([PROMPT], [_RULES, PROMPT, assistant(TEXT), NEXT], turns=[REPLY], model="gpt-5.6-sol"),
+        ask("P", [_RULES, "P A N"], turns=[REPLY], model="gpt-5.6-sol"),
     ],
 )
 def reasoning_outdated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
