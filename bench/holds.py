@@ -2,7 +2,8 @@
 
 A probe in the server's event loop is due every millisecond; a hold is the CPU time between two of its calls, so other
 processes of the machine do not count. It is printed for every answer of the control plane about N Worlds (one of them
-with a full journal), and for requests of ever new keys at 5,000 a second, with the time that their clients wait.
+with a full journal), with the longest time that a client of another World waits meanwhile, which asks for responses one
+after the other; and for requests of ever new keys at 5,000 a second, with the time that their clients wait.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import mmap
 import struct
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,6 +88,31 @@ def watched(*options: str) -> Iterator[tuple[Served, Probe]]:
             yield served, probe
 
 
+class Waiter:
+    """A client that asks for one response after the other, in a thread, and notes the longest wait."""
+
+    def __init__(self, served: Served) -> None:
+        self._wire, self._longest, self._count = served.say(), 0.0, 0
+        threading.Thread(target=self._ask, daemon=True).start()
+
+    def _ask(self) -> None:
+        sent = request(1)
+        while True:
+            begun = time.perf_counter()
+            try:
+                self._wire.sendall(sent)
+                self._wire.recv(1 << 16)
+            except OSError:  # the server has ended
+                return
+            self._longest, self._count = max(self._longest, time.perf_counter() - begun), self._count + 1
+            time.sleep(BEAT)
+
+    def read(self) -> str:
+        """Return the longest wait since the last call, in milliseconds, and the number of answers."""
+        longest, count, self._longest, self._count = self._longest, self._count, 0.0, 0
+        return f"{longest * 1e3:9.1f} {count:6}"
+
+
 def ask(served: Served, path: str) -> tuple[int, float]:
     """Ask for a path; return the size of the answer, and the seconds that it took."""
     begun, size = time.perf_counter(), 0
@@ -109,11 +136,12 @@ def measure_answers(worlds: int) -> None:
         time.sleep(2)
         ask(served, "worlds")
         probe.read()
+        waiter = Waiter(served)
         name = f"key-{blake2b(b'sk-0', digest_size=6).hexdigest()}"
-        print(f"{'answer':36} {'bytes':>10} {'seconds':>8} {'CPU ms':>9} {'ms':>9}")
+        print(f"{'answer':36} {'bytes':>10} {'seconds':>8} {'CPU ms':>9} {'ms':>9} {'wait ms':>9} {'waits':>6}")
         for path in ANSWERS:
             size, seconds = ask(served, path.format(name=name))
-            print(f"{path:36} {size:10,} {seconds:8.2f} {probe.read()}", flush=True)
+            print(f"{path:36} {size:10,} {seconds:8.2f} {probe.read()} {waiter.read()}", flush=True)
 
 
 async def ask_with_new_keys(port: int, first: int, step: int) -> list[float]:

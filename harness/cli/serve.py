@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import shlex
+import sys
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -35,6 +36,9 @@ LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal until the process is ended without cleaning up."""
 UNRESPONSIVE_SECONDS = 5.0
 """Seconds that threads may wait for one that holds the interpreter, such as a regular expression that never ends."""
+
+TURN_SECONDS = 0.0005
+"""Seconds that a thread may keep others from the interpreter."""
 
 
 class Entrance(NamedTuple):
@@ -68,10 +72,21 @@ def serve_foreground(
     listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app, tls=context_of(secured)))
     server.at_end = app.close if isinstance(app, App) else None
-    with _stopped_by_signals(server, secured), closing(listening), small_collections():
+    with _stopped_by_signals(server, secured), closing(listening), small_collections(), _short_turns():
         _announce(entrance, origin_for_clients(secured, host, listening.getsockname()[1]), secured)
         server.run(sockets=[listening])
         _print_summary(server.cut_off, summarize())
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let the event loop wait less for the thread that computes answers of the control plane, at each system call."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _print_summary(cut_off: int, lines: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping, Sequence
+from copy import copy
 from difflib import get_close_matches
 from math import inf
 from types import TracebackType
@@ -98,6 +99,13 @@ class HeardStrays:
             self._marks.append((number, exchange_count))
             del self._marks[:-MAX_SHOWN]
 
+    def copy(self) -> HeardStrays:
+        """Return these requests as they are now."""
+        made, log = copy(self), copy(self._log)
+        log.kept = self._log.kept.copy()
+        made._log, made._marks = log, self._marks.copy()
+        return made
+
     def end(self) -> None:
         """Stop listening."""
         self._last = self._log.number
@@ -167,6 +175,12 @@ class ExpectedRefusal:
     def is_open(self) -> bool:
         """Whether it still matches new refusals."""
         return self._last is None
+
+    def copy(self, journal: Sequence[Exchange], strays: HeardStrays) -> ExpectedRefusal:
+        """Return the expectation as it is now, with copies of the journal and the strays."""
+        made = copy(self)
+        made._taken, made._journal, made._strays = self._taken.copy(), journal, strays
+        return made
 
     def take(self, exchange: Exchange) -> bool:
         """Record a new refusal if it is expected here; returns whether it is."""
@@ -248,6 +262,14 @@ class RefusalLedger:
         self._caught: set[str] = set()
         self._unexpected: list[Exchange] = []
         self._strays = strays
+
+    def copy(self, journal: Sequence[Exchange], strays: HeardStrays) -> RefusalLedger:
+        """Return the ledger as it is now, with copies of the journal and the strays."""
+        made = copy(self)
+        made.expected = [refusal.copy(journal, strays) for refusal in self.expected]
+        made._caught, made._unexpected = self._caught.copy(), self._unexpected.copy()
+        made._journal, made._strays = journal, strays
+        return made
 
     def expect(self, text: str, *, required: bool = True) -> ExpectedRefusal:
         """Expect refusals from now on; ConfigError for a text that is empty or misspells the name of a rule."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
@@ -32,6 +34,7 @@ from harness.server.control_plane.openapi import (
 )
 from harness.server.control_plane.requests import api_of, mock_of
 from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
+from harness.server.control_plane.worker import Worker
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import describe_health
 from harness.world.scripting.validation import InvalidData
@@ -45,13 +48,14 @@ def control_app(api: MockApi) -> AsgiApp:
         title="responses-harness", docs_url=None, redoc_url=None, openapi_url=f"{CONTROL_ROOT}/openapi.json"
     )
     checks = [Depends(_check_query)]
-    app.state.api = api
+    app.state.api, app.state.worker = api, (worker := Worker())
     app.add_exception_handler(HarnessError, _render_problem)
     app.add_exception_handler(RequestValidationError, _render_bad_query)
     app.add_exception_handler(HTTPException, _render_bad_path)
     for method, path, handler in CONTROLS:
         body = describe_body(method, path)
-        told = handler if method == "GET" or path in _TOLD_OTHERWISE else _tell_of_change(path, handler)
+        called = handler if iscoroutinefunction(handler) else worker.wrap(handler)
+        told = called if method == "GET" or path in _TOLD_OTHERWISE else _tell_of_change(path, called)
         app.add_api_route(
             f"{CONTROL_ROOT}{path}",
             told,
@@ -98,7 +102,7 @@ async def _render_bad_path(request: Request, problem: Exception) -> JSONResponse
 
 async def _check_query(request: Request) -> None:
     """Refuse parameters that a control request does not have, or has twice."""
-    path, known = request.scope["path"], [parameter.name for parameter in request.scope["route"].dependant.query_params]
+    path, known = request.scope["path"], _query_names(request.scope["route"].dependant)
     seen = set[str]()
     for name, _ in request.query_params.multi_items():
         if name not in known:
@@ -107,6 +111,12 @@ async def _check_query(request: Request) -> None:
         if name in seen:
             raise HarnessError(f"{path}: {name} is set twice. Remove one.")
         seen.add(name)
+
+
+def _query_names(takes: Dependant) -> list[str]:
+    """List the names of the query parameters of a handler and of what it depends on."""
+    below = (name for needed in takes.dependencies for name in _query_names(needed))
+    return [*(parameter.name for parameter in takes.query_params), *below]
 
 
 def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -140,7 +150,7 @@ async def metrics(request: Request) -> Json:
 _TOLD_OTHERWISE = ("/world",)
 """Paths that begin or end a World, which observers hear of anyway."""
 
-CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
+CONTROLS: Sequence[tuple[str, str, Callable[..., Any]]] = (
     ("GET", "/health", health),
     ("GET", "/metrics", metrics),
     ("POST", "/script", changes.script),

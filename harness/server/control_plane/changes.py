@@ -8,7 +8,8 @@ from harness.analysis.surfaced import describe_difference
 from harness.core.errors import HarnessError, Place
 from harness.core.exchange import Json, SentTurn
 from harness.core.vocabulary import VOCABULARIES
-from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object
+from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object, snapshot_of
+from harness.server.control_plane.worker import worker_of
 from harness.server.mock_api import CONTROL_ROOT
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts
@@ -91,7 +92,10 @@ async def compare(request: Request) -> Json:
     """
     mock, sent = mock_of(request), await read_members(request, "result", "only", "losses")
     allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
-    message = describe_difference(sent.get("result"), mock.replies, sent.get("only", ()))
+    seen = await snapshot_of(request)
+    message = await worker_of(request).run(
+        lambda: describe_difference(sent.get("result"), seen.replies, sent.get("only", ()))
+    )
     if message and not allowed:
         mock.world.add_shown_otherwise(message)
     return {"message": message}

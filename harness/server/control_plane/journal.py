@@ -1,19 +1,24 @@
-"""The control plane's endpoints that read a World: journal, losses, usage, reports."""
+"""The control plane's endpoints that read a World: journal, losses, usage, reports.
+
+Those that are plain functions run beside the event loop, on a copy of the World (`worker.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from harness.analysis.judgement import read_loss_policy
 from harness.analysis.loss import losses_of
 from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import BYTES_AS_TEXT, Json, OnDisk
-from harness.server.control_plane.requests import api_of, mock_of
-from harness.server.judgement import Permitted, judge_world
+from harness.server.control_plane.requests import Seen, api_of, mock_of, snapshot_of
+from harness.server.judgement import Judgement, Permitted, judge_world
 from harness.world.mock import Mock
 from harness.world.scripting.settings import ALLOW
 from harness.world.webhooks import ALL_ALLOWED
@@ -21,7 +26,7 @@ from harness.world.webhooks import ALL_ALLOWED
 Outcome = Literal["fail", "allow"]
 
 
-async def exchanges(request: Request) -> list[Json]:
+def exchanges(mock: Seen) -> list[Json]:
     """List the exchanges of a World, oldest first."""
     return [
         {
@@ -35,7 +40,7 @@ async def exchanges(request: Request) -> list[Json]:
             "answer": _show_body(exchange.answer.body),
             "rule": exchange.answer.rule,
         }
-        for exchange in mock_of(request).exchanges
+        for exchange in mock.exchanges
     ]
 
 
@@ -46,22 +51,20 @@ def _show_body(body: Any) -> Any:
     return body.decode(BYTES_AS_TEXT) if isinstance(body, bytes) else body
 
 
-async def unused(request: Request) -> Json:
+def unused(mock: Seen) -> Json:
     """Count turns and listed answers of routes that no request used, and list why requests could not be answered."""
-    world = mock_of(request).world
+    world = mock.world
     problems = [*(problem for _, problem in world.problems), *world.all_failed]
     return {"unused": len(world.unused), "problems": [str(problem) for problem in problems]}
 
 
-async def losses(request: Request, strict: bool = False) -> list[Json]:
+def losses(mock: Seen, strict: bool = False) -> list[Json]:
     """List what the client lost of the model's answers, oldest first; `strict=true` adds what may be intended."""
-    world = mock_of(request).world
-    return [asdict(lost) for lost in losses_of(world.exchanges, strict, world.tool_runs)]
+    return [asdict(lost) for lost in losses_of(mock.exchanges, strict, mock.world.tool_runs)]
 
 
-async def flow(request: Request) -> Json:
+def flow(mock: Seen) -> Json:
     """Show what happened as text and as a Mermaid diagram: who sent each exchange, and how exchanges are linked."""
-    mock = mock_of(request)
     drawn = mock.flow
     return {
         "text": drawn.text,
@@ -71,58 +74,67 @@ async def flow(request: Request) -> Json:
     }
 
 
-async def said(request: Request) -> list[Json]:
+def said(mock: Seen) -> list[Json]:
     """List what the model said, one entry for each response or run, oldest first."""
-    return [reply.as_json() for reply in mock_of(request).replies]
+    return [reply.as_json() for reply in mock.replies]
 
 
-async def calls(request: Request, name: str | None = None) -> list[Json]:
+def calls(mock: Seen, name: str | None = None) -> list[Json]:
     """List the calls that the client has to make, oldest first, with agent and answers.
 
     Of one `name` only, if given.
     """
-    return [call.as_json() for call in mock_of(request).calls if name in (None, call.name)]
+    return [call.as_json() for call in mock.calls if name in (None, call.name)]
 
 
-async def retries(request: Request) -> list[Json]:
+def retries(mock: Seen) -> list[Json]:
     """List the requests that were repeated after a failure, oldest first: of which request, after how long, and why."""
-    return [asdict(retry) for retry in mock_of(request).retries]
+    return [asdict(retry) for retry in mock.retries]
 
 
-async def approvals(request: Request) -> list[Json]:
+def approvals(mock: Seen) -> list[Json]:
     """List the calls of hosted MCP servers that needed approval, oldest first, each with its answer and executions."""
-    return [{**asdict(approval), "executed": approval.executed} for approval in mock_of(request).approvals]
+    return [{**asdict(approval), "executed": approval.executed} for approval in mock.approvals]
 
 
-async def agents(request: Request) -> list[str]:
+def agents(mock: Seen) -> list[str]:
     """List the names of the agents in the order in which they took over; an agent that acts again is listed again."""
-    return mock_of(request).agents
+    return mock.agents
 
 
-async def usage(request: Request) -> Json:
+def usage(mock: Seen) -> Json:
     """Count the tokens of all answers, in total and for each agent: input, output, cached, reasoning."""
-    used = mock_of(request).usage
+    used = mock.usage
     return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
 
 
-async def cache(request: Request) -> Json:
+def cache(mock: Seen) -> Json:
     """Show what the prompt cache spared: the share of all input tokens, and each request that missed it, with why."""
-    return asdict(mock_of(request).cache)
+    return asdict(mock.cache)
 
 
-async def path(request: Request) -> Json:
+def path(mock: Seen) -> Json:
     """Show the agents, their calls and texts in order: as one line of text, and step by step."""
-    taken = mock_of(request).path
+    taken = mock.path
     return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
 
 
-async def deliveries(request: Request) -> Json:
+async def _delivered(request: Request) -> Mock:
+    """Deliver what is due before the copy is taken."""
+    await _finish_deliveries(mock_of(request))
+    return await snapshot_of(request)
+
+
+async def _finish_deliveries(mock: Mock) -> None:
+    if mock.world.webhooks and mock.world.courier:
+        await mock.world.courier.delivered(mock.world)
+
+
+def deliveries(mock: Annotated[Mock, Depends(_delivered)]) -> Json:
     """List what was delivered to webhooks, oldest first, after delivering what is due.
 
     And the receivers' `mistakes`.
     """
-    mock = mock_of(request)
-    await _finish_deliveries(mock)
     made = mock.deliveries
     shown = ("event", "response", "id", "url", "attempt", "at", "signature", "status", "error", "seconds")
     return {
@@ -131,26 +143,15 @@ async def deliveries(request: Request) -> Json:
     }
 
 
-async def _finish_deliveries(mock: Mock) -> None:
-    if mock.world.webhooks and mock.world.courier:
-        await mock.world.courier.delivered(mock.world)
-
-
-async def report(
+async def _to_judge(
     request: Request,
     unused: Outcome = "fail",
     losses: str = "fail",
     webhooks: Outcome = "fail",
     client: Literal["fail", "allow", "strict"] | None = None,
     verbose: bool = False,
-) -> Json:
-    """Report what a failing test would show, the cause first; `verdict` says why the test would fail, or is null.
-
-    `unused=allow` permits unused turns, `losses=allow` losses, and `webhooks=allow` mistakes of webhook receivers.
-    `losses=strict` adds losses that may be intended; a comma-separated list of ids permits only these. `client` sets
-    how the client is judged from then on: `strict` looks for everything that clients do wrong. `verbose=true` shows
-    every cause in full, with the evidence and the bodies.
-    """
+) -> Callable[[], Judgement]:
+    """Set how a World is judged, and return what judges a copy of it."""
     mock, permitted = mock_of(request), Permitted(unused == ALLOW, read_loss_policy(losses))
     await _finish_deliveries(mock)
     if webhooks == ALLOW and mock.world.webhooks:
@@ -158,11 +159,22 @@ async def report(
     if client is not None:
         mock.world.client = replace(mock.world.client, option=client)
     api_of(request).observers.on_judged(mock, permitted)
-    judged = judge_world(mock, permitted, verbose=verbose)
+    return partial(judge_world, await snapshot_of(request), permitted, verbose=verbose)
+
+
+def report(judge: Annotated[Callable[[], Judgement], Depends(_to_judge)]) -> Json:
+    """Report what a failing test would show, the cause first; `verdict` says why the test would fail, or is null.
+
+    `unused=allow` permits unused turns, `losses=allow` losses, and `webhooks=allow` mistakes of webhook receivers.
+    `losses=strict` adds losses that may be intended; a comma-separated list of ids permits only these. `client` sets
+    how the client is judged from then on: `strict` looks for everything that clients do wrong. `verbose=true` shows
+    every cause in full, with the evidence and the bodies.
+    """
+    judged = judge()
     return {"verdict": judged.verdict or None, "report": judged.report}
 
 
-async def rules() -> list[Json]:
+def rules() -> list[Json]:
     """List every rule: id, area, summary, evidence level, message."""
     return [
         {"id": rule.id, "area": rule.area, "summary": rule.summary, "level": rule.level, "message": rule.error.message}

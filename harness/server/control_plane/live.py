@@ -36,7 +36,7 @@ async def worlds(request: Request) -> Response:
     """
     newest = _ring_of(request).look()
     rows = [orjson.dumps(_describe_world(world)) async for world in api_of(request).each_world()]
-    return send_json({"event": newest, "worlds": join_rows(rows)})
+    return send_json({"event": newest, "worlds": orjson.Fragment(join_rows(rows))})
 
 
 async def events(

@@ -8,7 +8,7 @@ from typing import Annotated
 from urllib.parse import unquote
 
 import orjson
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
 from harness.api.http.bodies import find_duplicate_name
@@ -22,6 +22,7 @@ from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.validation import check_json, check_members, errors_at
+from harness.world.snapshot import take_snapshot
 from harness.world.world import World
 
 WORLD_HEADER = "x-harness-world"
@@ -45,6 +46,11 @@ def named_world(api: MockApi, name: str) -> World:
     raise HarnessError(f"no World named {show(name)}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
 
 
+async def snapshot_of(request: Request) -> Mock:
+    """Return the `Mock` of a copy of the World that a request names, for a function that runs beside the event loop."""
+    return Mock(take_snapshot(mock_of(request).world))
+
+
 def mock_of(request: Request) -> Mock:
     """Return the `Mock` of the World that a request names in a header, or else of its key's World."""
     headers = normalize_headers(request.headers.raw)
@@ -54,6 +60,10 @@ def mock_of(request: Request) -> Mock:
     if world is None:
         raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
     return Mock(world)
+
+
+Seen = Annotated[Mock, Depends(snapshot_of)]
+"""The World of a request as it was when the request came."""
 
 
 async def read_object(request: Request) -> Json:
@@ -92,9 +102,9 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a valid value; leave it out, or write null")
 
 
-def join_rows(rows: Iterable[bytes]) -> orjson.Fragment:
+def join_rows(rows: Iterable[bytes]) -> bytes:
     """Join the JSON of the elements of a list; each of many can be encoded when it is made, and others wait for one."""
-    return orjson.Fragment(b"[%b]" % b",".join(rows))
+    return b"[%b]" % b",".join(rows)
 
 
 def send_json(value: object) -> Response:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter, time
-from typing import TypeVar
+from typing import Any
 
 import orjson
 from fastapi import Request, Response
@@ -23,6 +24,7 @@ from harness.explain.verdict import collect_findings, find_verdict
 from harness.items.transcript import input_items
 from harness.report.report import RunFacts
 from harness.server.control_plane.requests import EventNumber, join_rows, named_world, send_json
+from harness.server.control_plane.worker import Worker, worker_of
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -30,6 +32,7 @@ from harness.viewer.build_case import CaseHead, JudgedCase, build_case, build_ro
 from harness.viewer.build_run import assemble_run
 from harness.viewer.page import empty_page
 from harness.viewer.page_data import CaseRow
+from harness.world.snapshot import take_snapshot
 from harness.world.world import World
 
 VIEW_PATH = f"{CONTROL_ROOT}/view"
@@ -46,8 +49,9 @@ MAX_WORDS = 40
 JUDGED_IN_PASSING = 100
 """How many exchanges a World may have to be judged while requests arrive; a longer one is judged once it is quiet."""
 QUIET_SECONDS = 1.0
+AT_ONCE = 100
+"""How many Worlds are handed to the worker together."""
 _ROOT = os.getcwd()
-_Made = TypeVar("_Made")
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
@@ -74,17 +78,13 @@ async def view_run(request: Request) -> Response:
 async def view_case(request: Request, id: str, after: EventNumber = 0) -> Response:
     """Return the viewer's data of a World, named by `id`: its exchanges with a number above `after`."""
     live = _live_of(request)
-
-    async def case() -> object:
-        return live.case(named_world(live.api, id), after)
-
-    return await live.answer(case)
+    return await live.answer(lambda: live.case(id, after))
 
 
 def _live_of(request: Request) -> _LiveView:
     state = request.app.state
     if not hasattr(state, "live_view"):
-        state.live_view = _LiveView(state.api)
+        state.live_view = _LiveView(state.api, worker_of(request))
     live: _LiveView = state.live_view
     return live
 
@@ -105,6 +105,26 @@ class _KnownJudgement:
     judged: JudgedCase
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A World, its state, and what was known to be wrong in it; with `is_due` it is to be judged again."""
+
+    name: str
+    world: World
+    state: tuple[object, ...]
+    known: _KnownJudgement
+    is_due: bool
+
+    @property
+    def row_state(self) -> tuple[object, ...]:
+        """The state of its row."""
+        return self.state, self.state if self.is_due else self.known.state
+
+    def copy(self) -> _Seen:
+        """Return the same with a copy of the World, for the worker."""
+        return replace(self, world=take_snapshot(self.world))
+
+
 @dataclass(slots=True)
 class _LiveView:
     """Builds the viewer's data of a server, one piece at a time, with pauses while requests arrive.
@@ -113,6 +133,7 @@ class _LiveView:
     """
 
     api: MockApi
+    worker: Worker
     rows: dict[str, _KnownRow] = field(default_factory=dict)
     judgements: dict[str, _KnownJudgement] = field(default_factory=dict)
     postponed: set[str] = field(default_factory=set)
@@ -120,57 +141,66 @@ class _LiveView:
     request_count: int = -1
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def answer(self, make: Callable[[], Awaitable[object]]) -> Response:
-        """Answer with the JSON of what `make` returns, after earlier calls and a pause if the server is busy."""
+    async def answer(self, make: Callable[[], Awaitable[Response]]) -> Response:
+        """Answer with what `make` returns, after earlier calls and a pause if the server is busy."""
         async with self.lock:
             if self.request_count != self.api.request_count:
                 await asyncio.sleep(max(0.0, min(self.free_at - perf_counter(), LONGEST_WAIT)))
             self.request_count = self.api.request_count
             began = perf_counter()
-            made = send_json(await make())
+            made = await make()
             ended = perf_counter()
             self.free_at = ended + (ended - began) * WAIT_PER_SECOND
         return made
 
-    async def run(self) -> object:
-        """Build the run: one row for each World, with pauses for the server's clients."""
-        rows, encoded = list[CaseRow](), list[bytes]()
+    async def run(self) -> Response:
+        """Build the run: one row for each World."""
+        rows, part = list[CaseRow](), list[_KnownRow | _Seen]()
         async for world in self.api.each_world():
-            rows.append(self._row(world))
-            encoded.append(orjson.dumps(rows[-1]))
+            seen = self._see(world)
+            known = self.rows.get(seen.name)
+            part.append(known if known and known.state == seen.row_state else seen.copy())
+            if len(part) == AT_ONCE:
+                rows += await self.worker.run(partial(self._build_rows, part))
+                part = []
+        rows += await self.worker.run(partial(self._build_rows, part))
         self.rows = {row.id: self.rows[row.id] for row in rows}
         self.judgements = {row.id: self.judgements[row.id] for row in rows if row.id in self.judgements}
-        began = time() - uptime()
-        facts = RunFacts(
-            "serve", f"{COMMAND} serve", began, uptime(), versions={"responses-harness": harness_version()}
-        )
-        exchanges = sum(row.exchanges for row in rows)
-        run = assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
-        await asyncio.sleep(0)
-        return replace(run, cases=join_rows(encoded))
+        return await self.worker.run(partial(_assemble, rows))
 
-    def case(self, world: World, after: int) -> object:
-        head = _head(world)
-        return build_case(head, world, self._judge(head.id, world).judged, after)
+    async def case(self, id: str, after: int) -> Response:
+        """Build the case of a World."""
+        seen = self._see(named_world(self.api, id)).copy()
+        return await self.worker.run(partial(self._build_case, seen, after))
 
-    def _row(self, world: World) -> CaseRow:
-        head = _head(world)
-        judgement = self._judge(head.id, world)
-        state = (_state_of(world), judgement.state)
-        known = self.rows.get(head.id)
-        if known is None or known.state != state:
-            known = self.rows[head.id] = _KnownRow(state, build_row(head, world, judgement.judged, NEWEST_OF_ROW))
-        return replace(known.row, seconds=head.seconds)
+    def _see(self, world: World) -> _Seen:
+        """Look whether a World is to be judged; one that is busy keeps its last judgement."""
+        name, state = shown_name(world), _state_of(world)
+        known = self.judgements.get(name) or _KnownJudgement((), JudgedCase(secrets=[world.api_key]))
+        is_busy = known.state != state and _is_busy(world)
+        if is_busy:
+            self._postpone(name, world)
+        return _Seen(name, world, state, known, is_due=known.state != state and not is_busy)
 
-    def _judge(self, name: str, world: World) -> _KnownJudgement:
-        """Judge a World in its current state; while it is busy, return the last judgement."""
-        state, known = _state_of(world), self.judgements.get(name)
-        if known is None or known.state != state:
-            if _is_busy(world):
-                self._postpone(name, world)
-                return known or _KnownJudgement((), JudgedCase(secrets=[world.api_key]))
-            known = self.judgements[name] = _KnownJudgement(state, _judge(world))
-        return known
+    def _build_rows(self, part: Sequence[_KnownRow | _Seen]) -> list[CaseRow]:
+        rows = (known.row if isinstance(known, _KnownRow) else self._build_row(known) for known in part)
+        return [replace(row, seconds=_seconds_since(row.began or 0)) for row in rows]
+
+    def _build_row(self, seen: _Seen) -> CaseRow:
+        row = build_row(_head(seen.world), seen.world, self._judge(seen), NEWEST_OF_ROW)
+        self.rows[seen.name] = _KnownRow(seen.row_state, row)
+        return row
+
+    def _build_case(self, seen: _Seen, after: int) -> Response:
+        case = build_case(_head(seen.world), seen.world, self._judge(seen), after)
+        return send_json(replace(case, exchanges=_encode(case.exchanges), pool=_encode(case.pool)))
+
+    def _judge(self, seen: _Seen) -> JudgedCase:
+        if not seen.is_due:
+            return seen.known.judged
+        judged = _judge(seen.world)
+        self.judgements[seen.name] = _KnownJudgement(seen.state, judged)
+        return judged
 
     def _postpone(self, name: str, world: World) -> None:
         """Make the page ask again once the World may be quiet."""
@@ -196,10 +226,28 @@ def _is_busy(world: World) -> bool:
     return last is not None and time() - last.arrived < QUIET_SECONDS
 
 
+def _assemble(rows: Sequence[CaseRow]) -> Response:
+    """Assemble the run of these rows."""
+    began = time() - uptime()
+    facts = RunFacts("serve", f"{COMMAND} serve", began, uptime(), versions={"responses-harness": harness_version()})
+    exchanges = sum(row.exchanges for row in rows)
+    run = assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
+    return send_json(replace(run, cases=_encode(rows)))
+
+
+def _encode(rows: Iterable[object]) -> Any:
+    """Encode a list entry by entry, since nothing else runs while one is encoded."""
+    return orjson.Fragment(join_rows(map(orjson.dumps, rows)))
+
+
+def _seconds_since(moment: float) -> float:
+    return round(time() - moment, 3)
+
+
 def _head(world: World) -> CaseHead:
     name = shown_name(world)
     title = "" if world.name != world.api_key else _name_by_words(name, world)
-    seconds = round(time() - world.created, 3)
+    seconds = _seconds_since(world.created)
     return CaseHead(name, outcome="open", seconds=seconds, began=world.created, name=title, root=_ROOT)
 
 
