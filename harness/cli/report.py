@@ -64,7 +64,7 @@ def report(
 
     pytest --harness-report=FILE.json and responses-harness verify --report FILE.json write them.
 
-        `merge` combines several JSON reports, of the jobs of a matrix, into one: in the file of -o, else on stdout; other
+    `merge` combines several JSON reports, of the jobs of a matrix, into one: in the file of -o, else on stdout; other
     options may be added. Without it, the report is summarized, with annotations in GitHub Actions.
     """
     from harness.report.formats.json_file import merge_reports, read_report

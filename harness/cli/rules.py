@@ -35,7 +35,7 @@ def rules(
     contract: Annotated[
         Path | None,
         typer.Option(
-            "--contract", metavar="FILE", help=f"Also the rules written by `{COMMAND} learn`; their area is yours."
+            "--contract", metavar="FILE", help=f"Also the rules written by `{COMMAND} learn`; their area is `yours`."
         ),
     ] = None,
 ) -> None:

@@ -105,7 +105,7 @@ class ServeOptions:
     """The options of `responses-harness serve`, which its help shows in `GROUPS`."""
 
     GROUPS: ClassVar[Mapping[str, str]] = {
-        "Address and access": "host port tls certificate key_file control_token allowed_host",
+        "Address and access": "host port tls certificate key_file control_token allowed_host coding_agent",
         "What the model says": "script scripted replay paced pace webhook webhook_secret",
         "The API and its account": "keys models zdr dialect assistants as_of contract",
         "What is kept": "journal keep worlds store store_prefix store_seconds",
@@ -132,7 +132,7 @@ class ServeOptions:
     scripted: bool = option(False, "Without a script, refuse every request instead of making up answers.")
     zdr: bool = option(False, "Zero Data Retention: nothing is stored for any key.")
     dialect: str = option("", "openai, azure or foundry (default: all three, by path).")
-    assistants: str = option("v2", "v2, or gone: 404, as since the sunset.")
+    assistants: str = option("v2", "v2, or gone: 404, as after the shutdown.")
     as_of: str = option("", "Serve the API as of a day or month: 2026-03-15, 2026-03.", metavar="DATE")
     contract: Path | None = option(None, f"Overrides written by `{COMMAND} learn`.", metavar="FILE")
     webhook: list[str] | None = option(None, "Notify this URL when background responses end.", metavar="URL")
@@ -144,9 +144,9 @@ class ServeOptions:
         show_default="printed",
     )
     pace: str = option("", "The speed of answers: ttft=300ms,tokens=80/s,jitter=0.2.", metavar="TEXT")
-    journal: int | None = _limit("exchanges kept per World, the newest", SERVER_LIMITS.exchanges)
-    keep: int | None = _limit("responses stored per World, the newest", SERVER_LIMITS.responses)
-    worlds: int | None = _limit("Worlds kept, the most recently used", SERVER_LIMITS.worlds)
+    journal: int | None = _limit("exchanges kept per World; the oldest go first", SERVER_LIMITS.exchanges)
+    keep: int | None = _limit("responses stored per World; the oldest go first", SERVER_LIMITS.responses)
+    worlds: int | None = _limit("Worlds kept; the least recently used go first", SERVER_LIMITS.worlds)
     workers: int = option(1, "", min=1, hidden=True)
     store: str = option(
         MEMORY, "Where to keep Worlds: memory, or redis://HOST:PORT/N, shared by servers.", metavar="URL"

@@ -208,7 +208,7 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
         after(replace(_ASKED, headers=KEY_HEADERS), replace(_CONTINUED, headers=KEY_HEADERS)),
     ],
     since=ISOLATED_SINCE,
-    fix="Send the `x-ms-user-identity` of the user who started, or start over.",
+    fix="Send the `x-ms-user-identity` of the user for whom it was created, or create another.",
 )
 def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     """An object created on behalf of a user does not exist for another user, or without one."""

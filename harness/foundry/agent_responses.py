@@ -140,7 +140,7 @@ def find_settled_members(request: Request, as_of: str) -> list[str]:
     ],
     accepts=[Case({**AGENT_BODY, "instructions": "", "temperature": None}, on=ON_FOUNDRY)],
     since="2025-12-02",
-    fix="Give them to the agent's definition, not to the request; `details` names each.",
+    fix="Set them in the agent's definition, not in the request; `details` names each.",
 )
 def agent_payload_invalid(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
     """If several members that an agent sets are sent, they are refused together."""
@@ -173,7 +173,7 @@ def agent_payload_invalid(request: Request, world: WorldView, agent: NamedAgent 
         Case({"model": "gpt-4o", "input": "hi", "temperature": 0.5}, on=ON_FOUNDRY),
     ],
     since="2025-12-02",
-    fix="Give it to the agent's definition, not to the request.",
+    fix="Set it in the agent's definition, not in the request.",
 )
 def agent_setting_given(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
     """An agent sets instructions, sampling, reasoning, text format and tools, but not the tool choice."""
@@ -232,7 +232,7 @@ def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator
     rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}]}, on=ON_FOUNDRY)],
     accepts=[Case({**AGENT_BODY, "tools": None, "tool_choice": "required"}, on=ON_FOUNDRY)],
     until="2026-04-02",
-    fix="Give the tools to the agent's definition, not to the request.",
+    fix="Declare the tools in the agent's definition, not in the request.",
 )
 def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
     """An agent sets the tools; at first only the `details` of the error said so."""

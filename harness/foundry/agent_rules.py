@@ -392,7 +392,7 @@ def _with_server(url: str, as_of: str = "") -> Case:
     ],
     rejects=[_with_server(_TEMPLATE, "2026-03-31")],
     accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
-    fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
+    fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",
 )
 def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
     """The message until 2026-06 for an MCP server in an agent's definition that is no URL."""
@@ -411,7 +411,7 @@ def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
     ],
     rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
     accepts=[_with_server("https://mcp.example.org/{{path}}"), _with_server("localhost:8000")],
-    fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
+    fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",
 )
 def agent_mcp_url(request: Request) -> Iterator[Json]:
     """An MCP server in an agent's definition has a URL, which cannot be a template as its other members can."""

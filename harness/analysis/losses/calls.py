@@ -100,7 +100,7 @@ def _hosted_case(**changed: Any) -> Case:
     ],
 )
 def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Calls that were never answered are missing from a request that continues from it.
+    """Calls that were never answered are missing from a request that continues from them.
 
     A request continues from a call if it contains other output of the same response, or follows the user messages that
     led to the call, and comes from the same agent: a hand-off may omit the calls of another agent. A call that was

@@ -70,7 +70,7 @@ def _sent_with(note: Json) -> Case:
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Assistant messages come back in parts, but with fewer annotations than the model gave it, or other sources.
+    """Assistant messages come back in parts, but with fewer annotations than the model gave them, or other sources.
 
     Only host and path of a URL are compared, because clients remove tracking parameters from its query. The message may
     have been edited slightly, cut off or joined with further text; one that was reworded, or whose citation marks were
@@ -123,7 +123,7 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
     ],
 )
 def citation_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Assistant messages come back with more copies of an annotation than the model gave it."""
+    """Assistant messages come back with more copies of an annotation than the model gave them."""
     for place, item in request.assistant_messages:
         notes = notes_of(item)
         original = history.find_original(item) if notes else None

@@ -108,7 +108,7 @@ def _code_case(**changed: Any) -> Case:
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Outputs of calls, formerly a text, are now empty, doubled, printed, encoded otherwise or that of another call.
+    """Outputs of calls, formerly a text, are now empty, doubled, printed, encoded differently, or another call's.
 
     Any other text is accepted: clients may shorten old outputs and replace late ones.
     """

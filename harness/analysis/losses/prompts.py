@@ -178,7 +178,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     ],
 )
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages come back with other words, as a printed value, with another role, or after the reply to it.
+    """User messages come back with other words, as a printed value, with another role, or after the reply to them.
 
     Sentences, paragraphs or names that were added or removed at an end, words that are masked or cut off with an
     ellipsis, and other dates and ids may be meant, and so may other words for a long message; then it is
@@ -205,7 +205,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     keeps=[ask(*_talk(NEXT), turns=_TURNS), ask("P", ["N", assistant("Ok."), _LAST], turns=[message("Ok.")])],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages come back with another text; a client may have added something to it for one request."""
+    """User messages come back with another text; a client may have added something to them for one request."""
     for turn in _find_turns(request, history):
         if history.is_same_agent(turn.reply.request, request):
             for place, item, original in _find_changed_prompts(turn, request):

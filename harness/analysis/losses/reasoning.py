@@ -192,7 +192,7 @@ _PLANNED = reasoning(_PLAN)
 
 @loss(
     message="the summary of {what} from exchange {said} comes back as an assistant message",
-    fix="Send reasoning back as a `reasoning` item, or leave it out: the model has said only its messages.",
+    fix="Send reasoning back as a `reasoning` item, or leave it out: only messages are the model's answer.",
     loses=[
         ask("P", ["P", assistant(_PLAN), "A N"], turns=[[_PLANNED, REPLY]], model="gpt-5"),
         ask("P", ["P", assistant(_PLAN), "C O"], turns=[[_PLANNED, DEPLOY]], model="gpt-5"),

@@ -55,7 +55,7 @@ _PICTURES: list[Json] = [
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages appear twice in a row where another request of the same conversation has it once."""
+    """User messages appear twice in a row where another request of the same conversation has them once."""
     if request.is_chained:
         return
     for length, place, item in _find_repeated_prompts(request):
@@ -171,7 +171,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
     ],
 )
 def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Histories are sent that end with the reply to it; an agent may be meant to continue on its own."""
+    """Histories end with the model's reply, and add nothing to answer; an agent may be meant to continue on its own."""
     if request.is_chained or not request.is_asked or not request.assistant_messages:
         return
     replies, length = history.find_continued(request)

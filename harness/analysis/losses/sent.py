@@ -59,7 +59,7 @@ _GONE = "is not in this request, which has the items before and after it"
     ],
 )
 def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Messages that the test's chat UI (`harness.drive.Chat`) sent is missing upstream, changed, or there more than once.
+    """Messages that the test's chat UI (`harness.drive.Chat`) sent are missing upstream, changed, or there more than once.
 
     A message or typed item is missing if its neighbours have arrived. It is no loss if a message contains it, if the
     history is shorter, if calls have other ids, or if the request does not offer the tool of a call. Of several chats

@@ -86,7 +86,7 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
     ],
 )
 def output_invented(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Calls were answered, but not with what its tool returned.
+    """Calls were answered, but not with what their tools returned.
 
     If the test wraps the tool in `counted`, the output must contain its result or a part of it. A call that was not
     executed may be answered with the reason, for example that the user refused it. Without `counted`, an output that

@@ -181,7 +181,7 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
 )
 def insufficient_quota(world: WorldView) -> Iterator[Json]:
-    """Organizations without credit are refused with 429, and its type is the code."""
+    """Organizations without credit are refused with 429; the `type` of the error is its `code`."""
     if world.account.out_of_quota:
         yield {}
 

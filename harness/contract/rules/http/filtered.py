@@ -44,7 +44,7 @@ def _account_with(agent: Json) -> Organization:
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
 def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
-    """Hosted agents refuse with their own message what the guardrail of its definition blocks."""
+    """Hosted agents have their own message for what the guardrail in their definition blocks."""
     if world.account.blocked and agent and agent.kind is HOSTED and agent.definition.get("rai_config"):
         yield {}
 

@@ -52,7 +52,7 @@ def gateway_error(status: int, message: str, code: str) -> ApiError:
     ],
     rejects=[Case({}, on=ON_AZURE, headers={"api-key": ""})],
     accepts=[Case(VALID_BODY, on=ON_AZURE, headers=KEY_HEADERS), Case(VALID_BODY, on=ON_FOUNDRY, headers=KEY_HEADERS)],
-    fix="Use a key the server knows in `api-key`; the mock accepts any unless it was started with `--keys`.",
+    fix="Send a key that the server knows in `api-key`; the mock accepts any unless it was started with `--keys`.",
 )
 def subscription_key_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
     """An `api-key` must belong to the resource."""

@@ -186,7 +186,7 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
             event_case({"stream_id": "agent_32"}),
         )
     ],
-    fix="Use a lane again, or open another connection.",
+    fix="Reuse a lane, or open another connection.",
 )
 def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Json]:
     """Connections have at most 32 named lanes during their life; the default lane does not count.

@@ -15,7 +15,7 @@ _LIVE_TESTS_DATE = "2026-09"
 shape(
     __name__,
     "context_management_type",
-    """A context is managed by `compaction` alone; a kind that is missing has the words of other missing members.""",
+    """A context is managed by `compaction` alone; a missing kind is reported like other missing members.""",
     error=ApiError(400, "Unsupported context_management type: '{value}'.", "context_management"),
     source=[
         reported(_LIVE_TESTS, _LIVE_TESTS_DATE),

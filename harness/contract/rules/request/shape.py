@@ -40,7 +40,7 @@ _CONVERSATIONS_ALONE = (
 shape(
     __name__,
     "missing_required_parameter",
-    """Required members must be there.
+    """Required members must be present.
 
     `model`, then `input`, are looked for before anything else in the body.
     """,
@@ -126,7 +126,7 @@ shape(
     "null_parameter",
     """`model` and `input` cannot be null.
 
-    The API calls it an object. Every other null at the top level counts as absent.
+    The API's message calls null an object. Every other null at the top level counts as absent.
     """,
     keyword="null",
     error=_path_error("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
@@ -285,7 +285,7 @@ for _word, _sign, _keyword, _side in (
     shape(
         __name__,
         f"number_{_word.replace(' ', '_')}",
-        f"""A number must not be {_word} value; the code names its kind, integer or decimal.""",
+        f"""A number must not be {_word.replace(' ', ' its ')}; the code names its kind, integer or decimal.""",
         keyword=_keyword,
         error=_path_error(
             f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",

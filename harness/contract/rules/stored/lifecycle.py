@@ -121,7 +121,7 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
         after(BACKGROUND, Case(on="GET /responses/{0.id}?include=message.output_text.logprobs")),
         after({**BACKGROUND, "store": False}, Case(on="GET /responses/{0.id}?include=reasoning.encrypted_content")),
     ],
-    fix="Read it without: the API keeps the reasoning of a stored response, and `previous_response_id` continues it.",
+    fix="Read the response without it: the API keeps its reasoning, and `previous_response_id` continues it.",
 )
 def encrypted_content_persisted(request: Request, world: WorldView) -> Iterator[Json]:
     """The encrypted reasoning of a stored response cannot be read later."""

@@ -49,7 +49,7 @@ def _submit_outputs(*ids: str) -> Case:
     fix="Wait until the run has ended, answer what it asks for, or cancel it and wait.",
 )
 def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
-    """Threads accept no messages while one of its runs is in progress or waits for the client."""
+    """Threads accept no messages while one of their runs is in progress or waits for the client."""
     thread = request.params["thread_id"]
     if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
@@ -61,7 +61,7 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     source=reported("public reports of several origins"),
     rejects={"Thread {1.id} already has an active run {2.id}.": after(*STARTED_RUN, START_RUN)},
     accepts=[after(*TWICE_READ_RUN, START_RUN)],
-    fix="One run a thread at a time: wait until it has ended, or cancel it and wait.",
+    fix="Wait until the run of the thread has ended, or cancel it and wait.",
 )
 def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     """Threads can only have one run at a time."""

@@ -298,7 +298,7 @@ _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\-\s]")
 retired(
     __name__,
     "file_needs_pdf",
-    "A file had to be a PDF; texts and office documents are taken since.",
+    "A file had to be a PDF; texts and office documents have been accepted since.",
     error=ApiError(
         400, "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
     ),

@@ -317,7 +317,7 @@ _STRUCTURED: Json = {
         {"input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": '{"ok": true}'}], "tools": [_STRUCTURED]},
         {"input": [HI, CALL, {**OUTPUT, "output": "An error occurred."}], "tools": [_STRUCTURED]},
     ],
-    fix="Give a program the output that the tool's `output_schema` describes, an error, too, as JSON.",
+    fix="Return what the tool's `output_schema` describes, as JSON; an error, too.",
 )
 def program_output_not_json(request: Request, transcript: Transcript) -> Iterator[Json]:
     """If a function declares an `output_schema`, its output for a call by a program must be JSON."""

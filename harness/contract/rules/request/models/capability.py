@@ -208,7 +208,7 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
         {"model": "o4-mini", "input": [{"role": "user", "content": [_IMAGE]}]},
         {"model": "o3-mini", "input": [{"role": "user", "content": "hi"}]},
     ],
-    fix=f"Use a model that sees: `{COMMAND} models NAME`.",
+    fix=f"Use a model with vision: `{COMMAND} models NAME`.",
 )
 def images_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models without vision accept no images."""

@@ -37,7 +37,7 @@ from harness.core.exchange import Json, Request
     fix=f"Use a model that exists: `{COMMAND} models` lists them. A test of an earlier time sets `as_of`.",
 )
 def model_gone(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
-    """A model that was shut down is not found, which is reported before any other fault of it.
+    """A model that was shut down is not found; this is reported before anything else about the model.
 
     Only an observed shutdown counts: an announced one may come later. In a forecast, announced ones count too.
     """

@@ -144,7 +144,7 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
         *(_draw(model="gpt-image-2", size=size) for size in ("auto", "1152x640", "3840x1280", "3840x2160")),
         _draw(size="256x256"),
     ],
-    fix="Use edges up to 3840 pixels that 16 divides, a ratio up to 3:1 and 655,360 to 8,294,400 pixels, or `auto`.",
+    fix="Use edges of at most 3840 pixels in steps of 16, a ratio of at most 3:1, 655,360 to 8,294,400 pixels; or `auto`.",
 )
 def image_size_invalid(request: Request) -> Iterator[Json]:
     """gpt-image-2 and 2.5 draw at any size within bounds; the sizes of other models are not checked."""
