@@ -71,7 +71,7 @@ def test_no_cause_is_of_another_kind():
 def test_the_command_that_a_message_names_shows_its_section(section):
     told = run_cli(*name_section(section).split()[1:]).stdout
     assert anchor(told.splitlines()[0]) == section
-    assert "  way out  " in told
+    assert "  fix      " in told
     assert "|" not in told.replace("a|b", "")
 
 

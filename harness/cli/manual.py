@@ -15,7 +15,7 @@ def manual(
         str, typer.Argument(metavar="SECTION", help="The section that a message names; default: list.")
     ] = "",
 ) -> None:
-    """Print what the manual says about a message: its cause, and the way out.
+    """Print what the manual says about a message: its cause and its fix.
 
     Without a section, the sections are listed.
     """

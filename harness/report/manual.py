@@ -42,5 +42,5 @@ def _read_sections() -> Mapping[str, str]:
 
 def _as_text(markdown: str) -> str:
     text = re.sub(r"^\|(?: message |---).*\n", "", markdown.strip(), flags=re.M)
-    text = re.sub(r"^\| (.*?) \| (.*?) \| (.*?) \|$", r"\1\n  cause    \2\n  way out  \3\n", text, flags=re.M)
+    text = re.sub(r"^\| (.*?) \| (.*?) \| (.*?) \|$", r"\1\n  cause    \2\n  fix      \3\n", text, flags=re.M)
     return re.sub(r"\n{3,}", "\n\n", _LINK.sub(r"\1", text)).strip()

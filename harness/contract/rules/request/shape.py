@@ -285,7 +285,7 @@ for _word, _sign, _keyword, _side in (
     shape(
         __name__,
         f"number_{_word.replace(' ', '_')}",
-        f"""A number must not be {_word.replace(' ', ' its ')}; the code names its kind, integer or decimal.""",
+        f"""A number must not be {_word.replace(" ", " its ")}; the code names its kind, integer or decimal.""",
         keyword=_keyword,
         error=_path_error(
             f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
