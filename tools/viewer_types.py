@@ -1,4 +1,4 @@
-"""Writes the viewer's data classes (`page_data.py`) as TypeScript for its page, `viewer/src/model.ts`."""
+"""Writes the viewer's data classes (`page_data.py`, `compared.py`) as TypeScript for its page, `viewer/src/model.ts`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.viewer import page_data
+from harness.viewer import compared, page_data
 
 TARGET = Path(__file__).parent.parent / "viewer" / "src" / "model.ts"
 HEAD = "// Written by `python -m tools.viewer_types` from harness/viewer/page_data.py. Do not edit.\n"
@@ -26,9 +26,8 @@ JSON = (
 
 def page_types() -> str:
     """Render all types, in the order of the module."""
-    classes = [
-        value for value in vars(page_data).values() if dataclasses.is_dataclass(value) and isinstance(value, type)
-    ]
+    values = {**vars(compared), **vars(page_data)}.values()
+    classes = [value for value in values if dataclasses.is_dataclass(value) and isinstance(value, type)]
     literals = (f"export type {name} = {_type(getattr(page_data, name))};\n" for name in ("Source", "Outcome"))
     version = f"export const VIEW_VERSION = {page_data.VIEW_VERSION};\n"
     return "\n".join([HEAD, version, JSON, *literals, *(_interface(item) for item in classes)])

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import orjson
 import typer
 
-from harness.cli.support.app import argument, option, print_note, print_text, takes_options
+from harness.cli.support.app import ExitCode, argument, option, print_note, print_text, takes_options
 from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.registry import suggest_name
 from harness.report.replace_file import explain_write_errors, open_replacement
 from harness.report.report import RunFacts
 from harness.viewer.json_form import read_text, to_text
-from harness.viewer.page_data import Documentation, Run
+from harness.viewer.page_data import Comparison, Documentation, Run
 from harness.viewer.trace import SUFFIX, list_traces, read_trace
 
 if TYPE_CHECKING:
@@ -50,6 +50,23 @@ class ViewOptions:
     test: Path | None = option(
         None, "Write a pytest file that reproduces the failure of the case.", "--write-test", metavar="FILE"
     )
+    fork: int | None = option(
+        None,
+        "Keep the first N requests of a case, and change what follows, in a test or a new run.",
+        min=0,
+        metavar="N",
+    )
+    model: str = option("", "With --fork: the model of the requests that follow.", metavar="NAME")
+    outputs: list[str] | None = option(
+        None, "With --fork: what a tool, or the call of an id, returns next.", "--tool-output", metavar="NAME=TEXT"
+    )
+    prompt: str = option("", "With --fork: what the user says next.", metavar="TEXT")
+    releases: list[str] | None = option(
+        None,
+        "With --fork: run the test with this release, installed by uv, or in this environment, and compare.",
+        "--with",
+        metavar="PACKAGE==RELEASE|ENVIRONMENT",
+    )
 
 
 @takes_options(ViewOptions)
@@ -58,28 +75,81 @@ def view(context: typer.Context, options: ViewOptions) -> None:
 
     The path of the page is printed. `pytest --harness-trace=failed` writes traces, `--harness-report` reports.
     """
+    _check_options(options)
+    viewed = read_compared(options.paths, options.against) if options.against else read_viewed(options.paths)
+    if options.test:
+        _write_test(viewed, options, options.test)
+    if options.releases:
+        viewed = _run_again(viewed, options)
+    if options.text or (options.releases and not (options.as_json or options.out or options.opens)):
+        print_text(_render_text(viewed, options))
+    elif options.as_json:
+        print_text(plain_json(_only(viewed, options.case)).decode(), newline=False)
+    elif not options.test or options.releases:
+        _write_page(viewed, options)
+    if comparison := viewed.run.comparison:
+        _end_compared(comparison, options)
+
+
+def _check_options(options: ViewOptions) -> None:
+    """Refuse options that do not go together."""
     ways = [
         name
-        for name, is_given in (("--text", options.text), ("--json", options.as_json), ("--write-test", options.test))
+        for name, is_given in (
+            ("--text", options.text),
+            ("--json", options.as_json),
+            ("--write-test", options.test and not options.releases),
+        )
         if is_given
     ]
     if len(ways) > 1:
         raise typer.BadParameter(f"{' and '.join(ways)}: pass one of them.")
-    if options.case and not ways:
+    if options.case and not ways and not options.releases:
         raise typer.BadParameter(
             "--case selects a case for text, JSON or a test: also pass --text, --json or --write-test."
         )
-    if options.against and (options.case or options.test):
-        raise typer.BadParameter("--against compares whole runs: omit --case and --write-test.")
-    viewed = read_compared(options.paths, options.against) if options.against else read_viewed(options.paths)
-    if options.text:
-        print_text(_render_text(viewed, options))
-    elif options.as_json:
-        print_text(plain_json(_only(viewed, options.case)).decode(), newline=False)
-    elif options.test:
-        _write_test(viewed, options, options.test)
-    else:
-        _write_page(viewed, options)
+    if options.against and (options.case or options.test or options.fork is not None):
+        raise typer.BadParameter("--against compares whole runs: omit --case, --write-test and --fork.")
+    changes = {"--model": options.model, "--tool-output": options.outputs, "--prompt": options.prompt}
+    given = [name for name, value in changes.items() if value]
+    if options.fork is None and (given or options.releases):
+        raise typer.BadParameter(
+            f"{[*given, '--with'][0]} changes what follows the requests that are kept: pass --fork N."
+        )
+    if options.fork is not None and not (options.test or options.releases):
+        raise typer.BadParameter("--fork writes a test or runs one: also pass --write-test FILE, or --with a release.")
+    if given and not options.test:
+        raise typer.BadParameter(f"{given[0]} changes the test that is written: also pass --write-test FILE.")
+
+
+def _run_again(viewed: Viewed, options: ViewOptions) -> Viewed:
+    """Run the test of a case, or the one just written, with other releases; return that run compared with this one."""
+    from tempfile import TemporaryDirectory
+
+    from harness.drive.rerun import rerun_test
+
+    earlier = _only(viewed, _find(viewed, options.case).row.id)
+    test = str(options.test) if options.test else earlier.run.cases[0].id
+    with TemporaryDirectory(prefix="harness-view-") as folder:
+        again = read_viewed([rerun_test(test, options.releases or (), Path(folder))])
+    return compare_viewed(again, earlier, str(options.paths[0]))
+
+
+def _end_compared(comparison: Comparison, options: ViewOptions) -> None:
+    """End with 1 if the run is worse than the earlier one; a fork also if its test fails, or if what is kept differs."""
+    if options.releases:
+        [case], kept = comparison.cases, options.fork or 0
+        differing = [change for change in case.changes if min(filter(None, (change.number, change.earlier))) <= kept]
+        for change in differing[:1]:
+            number = change.number or change.earlier
+            print_note(f"--fork {kept}: request {number} is kept, but {change.what}. Pass --fork {number - 1}.")
+        if differing or case.outcomes[1] != "passed":
+            raise typer.Exit(ExitCode.FOUND)
+    elif comparison.verdict == "worse":
+        raise typer.Exit(ExitCode.FOUND)
+    elif not comparison.cases and not comparison.clients:
+        print_note("nothing was compared: the two runs have no case in common.")
+        raise typer.Exit(ExitCode.NOTHING_JUDGED)
 
 
 def _render_text(viewed: Viewed, options: ViewOptions) -> str:
@@ -91,8 +161,6 @@ def _render_text(viewed: Viewed, options: ViewOptions) -> str:
 
 
 def _only(viewed: Viewed, name: str) -> Viewed:
-    from dataclasses import replace
-
     if not name:
         return viewed
     case = _find(viewed, name)
@@ -118,14 +186,26 @@ def _find(viewed: Viewed, name: str) -> ShownCase:
 
 def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
     from harness.viewer.copies import unwritable, write_test
+    from harness.viewer.fork import Fork
 
     case = _find(viewed, options.case)
     if not case.exchanges:
         raise ConfigError(f"--write-test: {case.row.name} has no request to send again.")
-    _write(file, write_test(case).encode())
+    outputs = dict(_split_output(given) for given in options.outputs or ())
+    fork = None if options.fork is None else Fork(options.fork, options.model, outputs, options.prompt)
+    _write(file, write_test(case, fork).encode())
     print_text(f"{file}: {case.row.name}")
     for missing in unwritable(case):
         print_note(f"the test has no {missing}.")
+
+
+def _split_output(given: str) -> tuple[str, str]:
+    name, equals, text = given.partition("=")
+    if not (name and equals):
+        raise typer.BadParameter(
+            f"--tool-output {given}: write NAME=TEXT, the tool or the id of a call and what it returns."
+        )
+    return name, text
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:
@@ -200,12 +280,25 @@ def read_compared(paths: Sequence[Path], against: Path) -> Viewed:
 
     ConfigError like `read_viewed`, or if they cannot be compared.
     """
-    from harness.viewer.build_run import compare_runs
-
-    viewed, earlier = read_viewed(paths), read_viewed([against])
-    label = " ".join(filter(None, [str(against), f"({earlier.run.commit})" if earlier.run.commit else ""]))
     places = (str(paths[0]) if len(paths) == 1 else "", str(against))
-    return replace(viewed, run=compare_runs(viewed.run, earlier.run, label, places))
+    return compare_viewed(read_viewed(paths), read_viewed([against]), str(against), places)
+
+
+def compare_viewed(viewed: Viewed, earlier: Viewed, label: str, places: tuple[str, str] = ("", "")) -> Viewed:
+    """Return a run with its differences from an earlier one, which `label` names; see `compare_runs`."""
+    from harness.verify.compare_cases import compare_cases, judge_comparison
+    from harness.viewer.build_run import compare_runs, pair_cases
+
+    run = compare_runs(viewed.run, earlier.run, " ".join([label, *_commit_of(earlier.run)]), places)
+    comparison = run.comparison
+    assert comparison, "a compared run has a comparison"
+    opened = [(earlier.open(before), viewed.open(now)) for now, before in pair_cases(viewed.run, earlier.run, places)]
+    comparison = replace(comparison, cases=[compare_cases(old, new) for old, new in opened if old and new])
+    return replace(viewed, run=replace(run, comparison=replace(comparison, verdict=judge_comparison(comparison))))
+
+
+def _commit_of(run: Run) -> list[str]:
+    return [f"({run.commit})"] if run.commit else []
 
 
 def _read_traces(files: Sequence[Path]) -> Viewed:

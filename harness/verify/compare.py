@@ -36,12 +36,13 @@ class Profile(NamedTuple):
 
     `view` reduces an answer to what is compared. `is_optional` decides whether the expected answer may lack a member of
     the actual one, given the `type` of the object (or its own member name) and the name of the member. `render` formats
-    a value for a difference.
+    a value for a difference. Lists of different lengths differ as a whole, or if `is_indexed` in their elements.
     """
 
     view: Callable[[Any], Any] = lambda answer: answer
     is_optional: Callable[[str, str], bool] = lambda holder, name: False
     render: Callable[[Any], str] = lambda value: show(value, MAX_LENGTH)
+    is_indexed: bool = False
 
 
 ERROR = Profile(is_optional=lambda holder, name: True, render=str)
@@ -56,12 +57,21 @@ def compare(expected: Any, actual: Any, profile: Profile, holder: str = "") -> I
 def _compare_values(expected: Any, actual: Any, profile: Profile, holder: str, at: str) -> Iterator[Difference]:
     if isinstance(expected, dict) and isinstance(actual, dict):
         yield from _compare_members(expected, actual, profile, holder, at)
-    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
+    elif isinstance(expected, list) and isinstance(actual, list) and _is_comparable(expected, actual, profile):
+        for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
             yield from _compare_values(left, right, profile, holder, f"{at}[{index}]")
+        common = min(len(expected), len(actual))
+        for index, value in enumerate(expected[common:], common):
+            yield Difference(f"{at}[{index}]", profile.render(value), ABSENT)
+        for index, value in enumerate(actual[common:], common):
+            yield Difference(f"{at}[{index}]", ABSENT, profile.render(value))
     # In Python, but not in JSON, True equals 1.
     elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
         yield Difference(at, profile.render(expected), profile.render(actual))
+
+
+def _is_comparable(expected: list[Any], actual: list[Any], profile: Profile) -> bool:
+    return profile.is_indexed or len(expected) == len(actual)
 
 
 def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str, at: str) -> Iterator[Difference]:

@@ -28,6 +28,8 @@ from harness.explain.model import (
     raised_cause,
 )
 from harness.explain.turn import summarize_unused
+from harness.items import message
+from harness.items.kind import Item, render_without_id
 from harness.report.report import PASSED_OUTCOMES, documentation_of
 from harness.viewer.page_data import (
     CaseRow,
@@ -49,6 +51,7 @@ from harness.viewer.show_exchange import ExchangeShower, began_at, summarize_ste
 from harness.viewer.transcript import Marked, TranscriptReader
 from harness.world.route import Route
 from harness.world.routed import RoutedPath
+from harness.world.scripting.as_code import line_of
 from harness.world.world import World
 
 
@@ -336,4 +339,12 @@ def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -
     scripted = zip(route.turns, route.places, strict=False) if isinstance(route, Route) else ()
     place = next((places[0] for waiting, places in scripted if waiting is turn), None)
     where = (pool.label(relative_path(place.file, root)), place.line) if place else ()
-    return WaitingTurn(pool.label(summarize_unused(route, turn)), pool.label(str(route)), *where)
+    file, line = where or ("", 0)
+    lines = pool.put(_waiting_lines(turn)) if isinstance(route, Route) else ()
+    return WaitingTurn(pool.label(summarize_unused(route, turn)), pool.label(str(route)), file, line, lines)
+
+
+def _waiting_lines(turn: Any) -> list[Json | str]:
+    """Return the lines of a turn of items; none for any other, which may be a function or has faults."""
+    items = [message(line) if isinstance(line, str) else line for line in (turn if isinstance(turn, list) else [turn])]
+    return [line_of(render_without_id(item)) for item in items] if all(isinstance(item, Item) for item in items) else []

@@ -190,8 +190,20 @@ def compare_runs(run: Run, earlier: Run, label: str, paths: tuple[str, str] = ("
     if run.examination or earlier.examination:
         which = "the run" if run.examination else "the earlier run"
         raise ConfigError(f"--against: only {which} is an examination of clients. Pass two of the same kind.")
-    now, before = _stands_of_rows(run.cases, paths[0]), _stands_of_rows(earlier.cases, paths[1])
+    now, before = _pair_stands(run, earlier, paths)
     return replace(run, comparison=_compare(run, earlier, label, now, before))
+
+
+def pair_cases(run: Run, earlier: Run, paths: tuple[str, str]) -> list[tuple[str, str]]:
+    """List the ids of the cases that are in both runs, each with its id in the earlier one."""
+    now, before = _pair_stands(run, earlier, paths)
+    return [(stand.id, before[key].id) for key, stand in now.items() if key in before]
+
+
+def _pair_stands(run: Run, earlier: Run, paths: tuple[str, str]) -> tuple[_Stands, _Stands]:
+    """Return the cases of both runs; if each run has a single case, that is the same one, whatever its name."""
+    now, before = _stands_of_rows(run.cases, paths[0]), _stands_of_rows(earlier.cases, paths[1])
+    return now, dict(zip(now, before.values(), strict=True)) if len(now) == len(before) == 1 else before
 
 
 def _compare(run: Run, earlier: Run, label: str, now: _Stands, before: _Stands) -> Comparison:

@@ -20,6 +20,7 @@ from harness.contract.schema import read_generated, schemas_directory
 from harness.core.errors import COMMAND
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object
+from harness.viewer.fork import Fork, change_requests
 from harness.viewer.page_data import ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
 from harness.world.scripting.lines import (
@@ -85,14 +86,25 @@ def error_of(status: int, events: Sequence[Json]) -> str:
     return "APIError" if any(event.get("type") == "error" for event in events) else ""
 
 
-def write_steps(
-    name: str, steps: Sequence[ScriptedRequest], title: str = "", notes: Sequence[str] = (), end: str = ""
-) -> str:
-    """Write a file with a test of these steps; the `notes` are comments below its script, `end` is its last line."""
-    turns = [step.turn for step in steps if step.turn]
-    script = [python_call("mock.script", [python_turn(turn) for turn in turns])] if turns else []
-    sent = [line for index, step in enumerate(steps, 1) for line in _write_step(step, is_last=index == len(steps))]
-    body = [*script, *(f"# {note}" for note in notes), *sent, *([end] if end else [])]
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """A part of a test: its steps, turns that `wait` for further requests, and comments above and below its script."""
+
+    steps: Sequence[ScriptedRequest]
+    waiting: Sequence[Lines] = ()
+    heading: str = ""
+    notes: Sequence[str] = ()
+
+    @property
+    def turns(self) -> list[Lines]:
+        """The turns that the part scripts."""
+        return [*(step.turn for step in self.steps if step.turn), *self.waiting]
+
+
+def write_parts(name: str, parts: Sequence[WrittenPart], title: str = "", end: str = "") -> str:
+    """Write a file with a test of these parts, whose last line is `end`."""
+    turns = [turn for part in parts for turn in part.turns]
+    body = [*(line for part in parts for line in _write_part(part, is_last=part is parts[-1])), *([end] if end else [])]
     needed = "\n".join(body)
     modules = [module for module, use in _MODULES.items() if use in needed]
     groups = [[module for module in modules if module == "import contextlib"]]
@@ -101,6 +113,14 @@ def write_steps(
     head = f'"""{title}\n\n{_ABOUT}\n"""\n\n' if title else ""
     test = "\n".join([f"def test_{name}(mock, openai_client):", *map(indent, body)])
     return f"{head}{imports}{chr(10) * 3 if imports else ''}{test}\n"
+
+
+def _write_part(part: WrittenPart, *, is_last: bool) -> Iterator[str]:
+    yield from [f"# {part.heading}"] if part.heading else []
+    yield from [python_call("mock.script", [python_turn(turn) for turn in part.turns])] if part.turns else []
+    yield from (f"# {note}" for note in part.notes)
+    for index, step in enumerate(part.steps, 1):
+        yield from _write_step(step, is_last=is_last and index == len(part.steps))
 
 
 _MODULES = {"import contextlib": "contextlib.", "import openai": "(openai.", "import pytest": "pytest."}
@@ -148,26 +168,35 @@ def _keywords() -> frozenset[str]:
     return frozenset(read_generated(schemas_directory(), "CreateResponse")["properties"])
 
 
-def write_test(case: ShownCase) -> str:
-    """Write the test of a case."""
+def write_test(case: ShownCase, fork: Fork | None = None) -> str:
+    """Write the test of a case, or of a fork of it: kept requests first, then the rest of the script and the others."""
     pool = PoolReader(case.pool)
     ids: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
-    steps: list[ScriptedRequest] = []
+    steps: dict[int, ScriptedRequest] = {}
+    bodies = change_requests(case, fork) if fork else {}
     for shown in case.exchanges:
         if shown.routed or shown.method == "WS":
             continue
-        step = _show_step(shown, pool)
-        steps.append(replace(step, body=_with_ids(step.body, ids, used), path=_path_with_ids(step.path, ids, used)))
+        step = _show_step(shown, pool, is_kept=fork is not None and shown.number <= fork.kept)
+        body = _with_ids(bodies.get(shown.number, step.body), ids, used)
+        steps[shown.number] = replace(step, body=body, path=_path_with_ids(step.path, ids, used))
         if shown.status < 400:
             ids = {**_ids_of(as_object(pool.value(shown.answer)), step), **ids}
-    steps = [step if step.name in used else replace(step, name="") for step in steps]
-    title = _one_line(case.row.name).replace("\\", "\\\\").replace('"""', "'''").rstrip('"')
-    notes = [f"not taken in the run: {_one_line(turn.text)}" for turn in case.waiting]
-    return write_steps(_name(case), steps, title or "A case.", notes)
+    steps = {number: step if step.name in used else replace(step, name="") for number, step in steps.items()}
+    title = _one_line(case.row.name).replace("\\", "\\\\").replace('"""', "'''").rstrip('"') or "A case."
+    waiting = [pool.value(turn.lines) for turn in case.waiting if turn.lines and fork]
+    notes = [f"not taken in the run: {_one_line(turn.text)}" for turn in case.waiting if not (turn.lines and fork)]
+    if not fork:
+        return write_parts(_name(case), [WrittenPart([*steps.values()], notes=notes)], title)
+    kept = [step for number, step in steps.items() if number <= fork.kept]
+    forked = [step for number, step in steps.items() if number > fork.kept]
+    parts = [WrittenPart(kept), WrittenPart(forked, waiting, _one_line(str(fork)), notes)]
+    return write_parts(_name(case), parts, f"{title}, forked after request {fork.kept}")
 
 
-def _show_step(shown: ShownExchange, pool: PoolReader) -> ScriptedRequest:
+def _show_step(shown: ShownExchange, pool: PoolReader, *, is_kept: bool) -> ScriptedRequest:
+    """Convert an exchange to a step; the refusal of one that is kept is expected, whatever the test did."""
     request, answer = pool.value(shown.request), as_object(pool.value(shown.answer))
     query = urlencode(as_object(pool.value(shown.query)), doseq=True)
     error = shown.error if shown.asked and not shown.rule else ""
@@ -177,7 +206,7 @@ def _show_step(shown: ShownExchange, pool: PoolReader) -> ScriptedRequest:
         path=shown.path + (f"?{query}" if query else ""),
         body=request,
         turn=step_turn(shown.method, shown.path, as_object(request), shown.status, answer, error),
-        refused=shown.rule if shown.asked else "",
+        refused=shown.rule if shown.asked or is_kept else "",
         error=error_of(shown.status, events),
         name=f"answer_{shown.number}",
     )
@@ -309,7 +338,7 @@ def _test(exchange: Exchange, turn: Lines, rule: str) -> str:
     if status < 400 and step.is_create and not step.is_stream and len(said) == len(turn) == 1:
         step = replace(step, name="response")
     end = f"assert response.output_text == {python_value(said[0])}" if step.name else ""
-    return write_steps(f"request_{exchange.number}", [step], end=end)
+    return write_parts(f"request_{exchange.number}", [WrittenPart([step])], end=end)
 
 
 def _mark_long(name: str, value: Any) -> Any:

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from harness.viewer.compared import ComparedCase, ComparedVerdict
+
 VIEW_VERSION = 1
 
 Source = Literal["pytest", "vitest", "serve", "verify", "examine", "recordings", "report", "trace"]
@@ -138,7 +140,8 @@ class Comparison:
     """The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
 
     `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
-    ones failed in it and are not in this one. `clients` are pairs of a client examined before and now.
+    ones failed in it and are not in this one. `clients` are pairs of a client examined before and now. `cases` are those
+    in both runs.
     """
 
     earlier: str
@@ -149,6 +152,8 @@ class Comparison:
     added: Sequence[str] = ()
     missing: Sequence[str] = ()
     clients: Sequence[tuple[str, str]] = ()
+    cases: Sequence[ComparedCase] = ()
+    verdict: ComparedVerdict = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,12 +373,13 @@ class ShownDelivery:
 
 @dataclass(frozen=True, slots=True)
 class WaitingTurn:
-    """A turn of the script that no request has taken."""
+    """A turn of the script that no request has taken; `lines` are its items as in a script file, if it has only items."""
 
     text: str
     route: str = ""
     file: str = ""
     line: int = 0
+    lines: Pooled = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -12,6 +13,7 @@ from typing import Any
 from harness.core.text import pluralize, shorten
 from harness.explain.render import NO_LIMIT, render_cause
 from harness.report.report import count_outcomes
+from harness.viewer.compared import ComparedCase
 from harness.viewer.json_form import from_json
 from harness.viewer.page_data import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
 from harness.viewer.pool import PoolReader
@@ -20,6 +22,8 @@ BYTES_PER_TOKEN = 4
 """Approximate characters per token of such a text."""
 MAX_CASES = 5
 """How many cases of a cause are named, the first ones."""
+MAX_CHANGES = 8
+"""How many exchanges of a compared case are named, the first ones."""
 LINE = 160
 """Maximum length of a line in a card."""
 MAX_HEADS = 20
@@ -116,6 +120,37 @@ def _compared(comparison: Comparison) -> Iterator[str]:
         hidden = len(ids) - MAX_CASES
         yield from (f"  {name}: {id}" for id in ids[:MAX_CASES])
         yield f"  … {hidden} more" if hidden > 0 else ""
+    is_only = len(comparison.cases) == 1
+    changed = [case for case in comparison.cases if case.changes or case.verdict != "same" or is_only]
+    for case in sorted(changed, key=lambda case: ("worse", "better", "same").index(case.verdict))[:MAX_CASES]:
+        yield from _compared_case(case)
+    hidden = len(changed) - MAX_CASES
+    yield f"  … {pluralize(hidden, 'more case')} changed" if hidden > 0 else ""
+
+
+def _compared_case(case: ComparedCase) -> Iterator[str]:
+    """Yield what became of a case: its verdict and outcomes, then the exchanges that differ."""
+    outcomes = " → ".join(dict.fromkeys(case.outcomes))
+    yield f"  {case.verdict}: {case.id} ({outcomes}); {pluralize(case.same, 'exchange')} as before"
+    for word, losses in (("new", case.new_losses), ("gone", case.gone_losses)):
+        yield f"    {word} losses: {', '.join(losses)}" if losses else ""
+    differing = [change for change in case.changes if change.at]
+    for change in differing[:MAX_CHANGES]:
+        place = f"request {change.number} of {change.lane}, {_CHANGES[change.what]}"
+        yield shorten(f"    {place}: {change.at} was {change.was}, is {change.now}", LINE)
+    hidden = len(differing) - MAX_CHANGES
+    more = Counter(change.what for change in case.changes if not change.at)
+    yield f"    … {pluralize(hidden, 'more request')} changed" if hidden > 0 else ""
+    yield from (f"    {pluralize(count, 'request')} {_CHANGES[what]}" for what, count in more.items())
+
+
+_CHANGES = {
+    "changed": "changed",
+    "accepted": "accepted, refused before",
+    "refused": "refused, accepted before",
+    "new": "not there before",
+    "gone": "not there any more",
+}
 
 
 def _render_group(number: int, group: CauseGroup, cause: ShownCause | None, run: Run) -> str:

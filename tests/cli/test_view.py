@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 import webbrowser
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,9 +54,9 @@ def traces() -> Path:
     return folder
 
 
-def page_of(*paths: object, **options: str) -> Path:
+def page_of(*paths: object, code: int = 0) -> Path:
     ended = run_cli("view", *map(str, paths))
-    assert ended.exit_code == 0, ended.stderr
+    assert ended.exit_code == code, ended.stderr
     return Path(ended.stdout.strip())
 
 
@@ -194,7 +197,7 @@ def test_two_releases_of_a_client_are_compared() -> None:
             cell(f"tools/{id}", verdict, "plain", "must", "No.") for id, verdict in zip("ab", verdicts, strict=True)
         ]
         write_results(results(*cells, client=f"mine {name}"), Path(f"{name}.json"))
-    run, _ = in_page(page_of("new.json", "--against", "old.json").read_text())
+    run, _ = in_page(page_of("new.json", "--against", "old.json", code=1).read_text())
     assert run.comparison
     assert run.comparison.clients == [("mine old", "mine new")]
     assert (run.comparison.broken, run.comparison.mended) == (
@@ -209,7 +212,131 @@ def test_an_examination_is_not_compared_with_tests(traces: Path) -> None:
     assert (ended.exit_code, "Pass two of the same kind." in " ".join(ended.stderr.split())) == (2, True)
 
 
-# A test
+@pytest.mark.parametrize(
+    ("now", "before", "code", "words"),
+    [
+        ("failed", "passed", 1, "worse: test_a.py::test_it (passed → failed); 1 exchange as before"),
+        ("passed", "failed", 0, "better: test_a.py::test_it (failed → passed); 1 exchange as before"),
+        ("failed", "failed", 0, "same: test_a.py::test_it (failed); 1 exchange as before"),
+    ],
+)
+def test_a_run_that_is_worse_ends_with_1(now: str, before: str, code: int, words: str) -> None:
+    for name, outcome in (("now", now), ("before", before)):
+        asked = Asked()
+        asked.mock.script("One.")
+        asked.ask("hi")
+        write_trace(Path(name), FACTS, asked.show(outcome))
+    ended = run_cli("view", "now", "--against", "before", "--text")
+    assert (ended.exit_code, words in ended.stdout) == (code, True)
+    document = json.loads(run_cli("view", "now", "--against", "before", "--json").stdout)
+    assert document["run"]["comparison"]["verdict"] == words.partition(":")[0]
+
+
+def test_runs_without_a_common_case_are_not_compared(traces: Path) -> None:
+    asked = Asked()
+    asked.mock.script("One.")
+    asked.ask("hi")
+    write_trace(Path("other"), FACTS, asked.show("passed"))
+    ended = run_cli("view", "other", "--against", str(traces), "--text")
+    assert (ended.exit_code, "no case in common" in ended.stderr) == (2, True)
+
+
+def test_the_text_names_what_differs_and_counts_what_is_new() -> None:
+    for name, texts in (("now", ("a", "other", *"cdef")), ("before", ("a", "b"))):
+        asked = Asked()
+        asked.mock.script(*["One."] * len(texts))
+        for text in texts:
+            asked.ask(text)
+        write_trace(Path(name), FACTS, asked.show("passed"))
+    lines = run_cli("view", "now", "--against", "before", "--text").stdout.splitlines()
+    at = lines.index("  same: test_a.py::test_it (passed); 1 exchange as before")
+    assert lines[at + 1 : at + 3] == [
+        "    request 2 of agent 1, changed: input was 'b', is 'other'",
+        "    4 requests not there before",
+    ]
+
+
+# A test and its fork
+
+
+def test_a_fork_is_written_with_its_changes(traces: Path) -> None:
+    ended = run_cli(
+        *("view", str(traces), "--case", "weather", "--fork", "1", "--model", "gpt-5.6-sol"),
+        *("--prompt", "Or not?", "--write-test", "written.py"),
+    )
+    assert (ended.exit_code, ended.stdout) == (0, "written.py: test_a.py::test_weather\n"), ended.stderr
+    text = Path("written.py").read_text()
+    assert "# Forked after request 1: the model is gpt-5.6-sol, the user says 'Or not?'\n" in text
+    wrong = run_cli(
+        "view", str(traces), "--case", "weather", "--fork", "1", "--tool-output", "x", "--write-test", "w.py"
+    )
+    assert (wrong.exit_code, "write NAME=TEXT" in " ".join(wrong.stderr.split())) == (2, True)
+
+
+def test_a_cassette_is_forked() -> None:
+    write_jsonl(Path("."), recorded(HI))
+    ended = run_cli("view", ".", "--fork", "0", "--prompt", "Ho", "--write-test", "written.py")
+    assert ended.exit_code == 0, ended.stderr
+    assert 'input="Ho"' in Path("written.py").read_text()
+
+
+AGENT = """
+import importlib.metadata
+import openai
+from harness.items import function_call, message
+
+TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+
+
+def test_it(mock):
+    client = openai.OpenAI()
+    mock.script(function_call("look", {}, call_id="call_1"), message("Sunny."))
+    first = client.responses.create(model=MODEL, input="Weather?", tools=[TOOL])
+    output = [{"type": "function_call_output", "call_id": "call_1", "output": "18"}]
+    client.responses.create(model="gpt-4.1", input=output if IS_FIXED else "Well?", previous_response_id=first.id)
+"""
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Callable[..., None]:
+    """Write the release of an agent, which its test reads from a folder of an environment."""
+
+    def release(is_fixed: bool, model: str = "gpt-4.1") -> None:
+        head = f"IS_FIXED = {is_fixed}\nMODEL = {model!r}\n"
+        (tmp_path / "test_agent.py").write_text(head + AGENT)
+
+    release(is_fixed=False)
+    run_as_user(tmp_path, "")
+    pytest_again = [sys.executable, "-m", "pytest", "-q", "test_agent.py", "--harness-trace=all"]
+    subprocess.run([*pytest_again, "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, timeout=60)
+    return release
+
+
+@pytest.mark.slow
+def test_a_fork_to_a_release_ends_with_0_only_if_it_passes_and_keeps_what_came_before(
+    agent: Callable[..., None],
+) -> None:
+    again = ("view", "harness-traces", "--fork", "1", "--with", sys.prefix)
+    still = run_cli(*again)
+    assert (still.exit_code, "same: test_agent.py::test_it (failed); 2 exchanges as before" in still.stdout) == (
+        1,
+        True,
+    )
+    agent(is_fixed=True)
+    ended = run_cli(*again)
+    assert ended.exit_code == 0, ended.stdout + ended.stderr
+    assert "better: test_agent.py::test_it (failed → passed); 1 exchange as before" in ended.stdout
+    assert json.loads(run_cli(*again, "--json").stdout)["run"]["comparison"]["verdict"] == "better"
+    agent(is_fixed=True, model="gpt-5.6-sol")
+    ended = run_cli(*again)
+    assert (ended.exit_code, "--fork 1: request 1 is kept, but changed. Pass --fork 0." in ended.stderr) == (1, True)
+
+
+@pytest.mark.slow
+def test_a_fork_that_is_written_runs_with_a_release(agent: Callable[..., None]) -> None:
+    written = ("view", "harness-traces", "--fork", "1", "--write-test", "test_fork.py", "--with", sys.prefix)
+    ended = run_cli(*written)
+    assert (ended.exit_code, "same: test_fork.py::test_it (failed); 2 exchanges as before" in ended.stdout) == (1, True)
 
 
 @pytest.mark.slow

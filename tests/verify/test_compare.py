@@ -33,6 +33,20 @@ def test_every_difference_has_its_place(expected: Any, actual: Any, differences:
     assert list(compare(expected, actual, Profile())) == [Difference(*difference) for difference in differences]
 
 
+@pytest.mark.parametrize(
+    ("expected", "actual", "differences"),
+    [
+        ([1, 2], [1], [("[1]", "2", ABSENT)]),
+        ([1], [3, 2], [("[0]", "1", "3"), ("[1]", ABSENT, "2")]),
+    ],
+)
+def test_lists_of_different_lengths_differ_by_element_on_demand(
+    expected: Any, actual: Any, differences: list[tuple[str, str, str]]
+) -> None:
+    found = compare(expected, actual, Profile(is_indexed=True))
+    assert list(found) == [Difference(*difference) for difference in differences]
+
+
 def test_a_profile_reduces_both_answers_first() -> None:
     profile = Profile(view=lambda answer: {name: describe_kind(value) for name, value in answer.items()})
     assert list(compare({"id": "resp_1", "n": 1}, {"id": "resp_2", "n": "1"}, profile)) == [

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.report.report import RunFacts
-from harness.viewer.build_run import assemble_run, compare_runs
+from harness.viewer.build_run import assemble_run, compare_runs, pair_cases
 from harness.viewer.page_data import CaseRow, Comparison, Outcome, Run, ShownCause, ShownCell, ShownExamination
 
 
@@ -78,6 +78,14 @@ def test_recordings_of_the_same_name_below_two_folders_are_the_same() -> None:
     earlier, now = run_of(case("old/a.yaml"), case("old/b.yaml")), run_of(case("new/a.yaml", "failed", "x"))
     comparison = compared(now, earlier, ("new", "old"))
     assert (comparison.broken, comparison.added) == (["new/a.yaml"], [])
+
+
+def test_the_only_cases_of_two_runs_are_the_same_whatever_their_names() -> None:
+    earlier, now = run_of(case("test_a.py::test_it", "failed")), run_of(case("test_fork.py::test_it"))
+    assert compared(now, earlier).mended == ["test_fork.py::test_it"]
+    assert pair_cases(now, earlier, ("", "")) == [("test_fork.py::test_it", "test_a.py::test_it")]
+    both = run_of(case("test_fork.py::test_it"), case("test_a.py::test_it"))
+    assert pair_cases(both, earlier, ("", "")) == [("test_a.py::test_it", "test_a.py::test_it")]
 
 
 def examination(client: str, **cells: str) -> Run:

@@ -11,6 +11,37 @@ export type Source = "pytest" | "vitest" | "serve" | "verify" | "examine" | "rec
 
 export type Outcome = "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed" | "open";
 
+/**
+ * An exchange that differs from that at the same place of its lane: its `number`, and the one that it had `earlier`.
+ *
+ * `at` is the first place that differs, in the request (`input[2].content`) or else in the answer (`status`), with the
+ * value that `was` there and the one that is `now`. 0 stands for an exchange that only one of the two cases has.
+ */
+export interface ChangedExchange {
+  readonly what: "changed" | "accepted" | "refused" | "new" | "gone";
+  readonly lane: string;
+  readonly number: number;
+  readonly earlier: number;
+  readonly at: string;
+  readonly was: string;
+  readonly now: string;
+}
+
+/**
+ * A case and what became of it: outcomes, exchanges that differ, and how many are the `same`.
+ *
+ * `new_losses` and `gone_losses` are the ids of losses that only one of the two has.
+ */
+export interface ComparedCase {
+  readonly id: string;
+  readonly verdict: "better" | "same" | "worse";
+  readonly outcomes: readonly [string, string];
+  readonly same: number;
+  readonly changes: readonly ChangedExchange[];
+  readonly new_losses: readonly string[];
+  readonly gone_losses: readonly string[];
+}
+
 /** What a rule or a loss is about: summary, text, area, the best evidence with its level and date, the fix. */
 export interface Documentation {
   readonly summary: string;
@@ -115,7 +146,8 @@ export interface ShownExamination {
  * The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
  *
  * `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
- * ones failed in it and are not in this one. `clients` are pairs of a client examined before and now.
+ * ones failed in it and are not in this one. `clients` are pairs of a client examined before and now. `cases` are those
+ * in both runs.
  */
 export interface Comparison {
   readonly earlier: string;
@@ -126,6 +158,8 @@ export interface Comparison {
   readonly added: readonly string[];
   readonly missing: readonly string[];
   readonly clients: readonly (readonly [string, string])[];
+  readonly cases: readonly ComparedCase[];
+  readonly verdict: "better" | "same" | "worse";
 }
 
 /**

@@ -23,10 +23,11 @@ from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 MAX_DIFF_LINES = 40
 """How many lines of a diff are shown."""
 
-_ID = re.compile(
+ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-](?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     r"(?![A-Za-z0-9])"
 )
+"""Matches an id that the API or a client made up."""
 _GATEWAY_ROOT = re.compile(r".*?/v1(?=/)|.*?(?=/responses(?:/|\Z))")
 """The prefix that a gateway may put before the paths of the API."""
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
@@ -86,7 +87,7 @@ class Replay:
     def recorded_id_in(self, request: Interaction) -> str:
         """Return an id in a request that an answer of the cassette created, or an empty string."""
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
-        return next((id for id in _ID.findall(sent) if id in self._answer_ids), "")
+        return next((id for id in ID.findall(sent) if id in self._answer_ids), "")
 
     def explain_no_match(self, wanted: ComparableRequest, played: int = 0) -> NoMatch:
         """Explain why a request has no match: the diff from the closest, or that all `played` matches were replayed."""
@@ -147,7 +148,7 @@ class _IdNumbering:
         self._numbers: dict[str, str] = {}
 
     def replace_in_text(self, text: str) -> str:
-        return _ID.sub(lambda found: self._number_id(found[0]), text)
+        return ID.sub(lambda found: self._number_id(found[0]), text)
 
     def _number_id(self, id: str) -> str:
         if id in self._unchanged:
@@ -170,8 +171,8 @@ def ids_from_answers(interactions: Sequence[Interaction]) -> frozenset[str]:
     sent_before, created = set[str](), set[str]()
     for interaction in interactions:
         sent = f"{interaction.uri}\n{interaction.body.decode('utf-8', 'replace')}"
-        sent_before.update(id for id in _ID.findall(sent) if id not in created)
-        created.update(id for id in _ID.findall(interaction.answer.decode("utf-8", "replace")) if id not in sent_before)
+        sent_before.update(id for id in ID.findall(sent) if id not in created)
+        created.update(id for id in ID.findall(interaction.answer.decode("utf-8", "replace")) if id not in sent_before)
     return frozenset(created)
 
 

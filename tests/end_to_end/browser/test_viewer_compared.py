@@ -56,7 +56,7 @@ def leave_traces(folder: Path, **bodies: dict[str, Any]) -> None:
 
 def compare(run: Path, earlier: Path, page: Path) -> None:
     ended = run_cli("view", str(run), "--against", str(earlier), "--out", str(page))
-    assert ended.exit_code == 0, ended.stderr
+    assert ended.exit_code == 1, ended.stderr
 
 
 class TestThePage(EveryPage):

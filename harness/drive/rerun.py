@@ -1,0 +1,69 @@
+"""Runs a pytest test again in an environment of its own, with another release of a package, and keeps its trace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.core.errors import ConfigError
+
+SECONDS = 600
+"""How long the test may take, and the installation before it."""
+MAX_QUOTED = 2_000
+"""How many characters at the end of the output an error quotes."""
+_PYTHONS = ("bin/python", "Scripts/python.exe")
+
+
+def rerun_test(test: str, releases: Sequence[str], folder: Path) -> Path:
+    """Run a test by its node id with some releases, and return its trace, written to `folder`.
+
+    A release is a requirement, such as `openai==2.44.0`, which uv puts above the packages of this environment; or the
+    folder of an environment, which takes the place of this one. ConfigError if the test does not run, or needs no mock.
+    """
+    from harness.viewer.trace import list_traces
+
+    file = test.partition("::")[0]
+    if not Path(file).is_file():
+        raise ConfigError(
+            f"--with: {file}: no such file here. Run the command in the folder from which pytest names its tests; what is "
+            "no pytest test becomes one with --write-test FILE."
+        )
+    options = ["-q", "--harness-trace=all", f"--harness-trace-dir={folder}"]
+    line = [*python_with(releases), "-m", "pytest", test, *options]
+    try:
+        ended = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise ConfigError(f"{test} did not end within {SECONDS} s with {', '.join(releases)}.") from None
+    traces = list(list_traces([folder]))
+    if len(traces) != 1:
+        end = f"{ended.stdout}\n{ended.stderr}".strip()[-MAX_QUOTED:]
+        raise ConfigError(f"{test}: no test with the mock ran with {', '.join(releases)}. Its output ends with:\n{end}")
+    return traces[0]
+
+
+def python_with(releases: Sequence[str]) -> list[str]:
+    """Return the beginning of a command line: a Python that has these releases; ConfigError if uv is needed and missing."""
+    python, requirements = sys.executable, []
+    for release in releases:
+        if os.sep in release or Path(release).is_dir():
+            python = _python_of(Path(release))
+        else:
+            requirements.append(release)
+    if not requirements:
+        return [python]
+    beside = Path(sys.executable).with_name("uv")
+    if not (uv := str(beside) if beside.exists() else shutil.which("uv")):
+        raise ConfigError("--with: uv installs the release, and is not there: pip install uv. Or pass an environment.")
+    packages = [part for requirement in requirements for part in ("--with", requirement)]
+    return [uv, "run", "--quiet", "--no-project", "--python", python, *packages, "--", "python"]
+
+
+def _python_of(environment: Path) -> str:
+    found = next((python for name in _PYTHONS if (python := environment / name).exists()), None)
+    if not found:
+        raise ConfigError(f"--with {environment}: no environment with a Python. Pass the folder of one, such as .venv.")
+    return str(found)

@@ -1,0 +1,78 @@
+"""A pytest test that runs again elsewhere: with which Python, and what is said if it does not run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import ConfigError
+from harness.drive import rerun
+from harness.drive.rerun import python_with, rerun_test
+from harness.viewer.trace import read_trace
+
+PASSING = """
+def test_it(mock, openai_client):
+    mock.script("Hi.")
+    openai_client.responses.create(model="gpt-4.1", input="hi")
+
+
+def test_without():
+    pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_an_environment_takes_the_place_of_this_one(tmp_path: Path) -> None:
+    (tmp_path / "fixed" / "bin").mkdir(parents=True)
+    (tmp_path / "fixed" / "bin" / "python").touch()
+    assert python_with(["fixed"]) == ["fixed/bin/python"]
+    command = python_with(["openai==2.44.0", "./fixed", "httpx<1"])
+    assert command[1:] == [
+        *("run", "--quiet", "--no-project", "--python", "fixed/bin/python"),
+        *("--with", "openai==2.44.0", "--with", "httpx<1", "--", "python"),
+    ]
+    assert python_with(["openai==2.44.0"])[5] == sys.executable
+
+
+def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="--with none: no environment with a Python"):
+        python_with(["./none"])
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match="pip install uv"):
+        python_with(["openai==2.44.0"])
+    with pytest.raises(ConfigError, match=r"test_none\.py: no such file here"):
+        rerun_test("test_none.py::test_it", ["./none"], tmp_path)
+
+
+@pytest.mark.slow
+def test_the_trace_of_the_run_is_returned(tmp_path: Path) -> None:
+    Path("test_a.py").write_text(PASSING)
+    trace = read_trace(rerun_test("test_a.py::test_it", [sys.prefix], tmp_path / "traces"))
+    assert (trace.case.row.id, trace.case.row.outcome) == ("test_a.py::test_it", "passed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["test_without", "test_none"])
+def test_a_test_that_leaves_no_trace_is_an_error_that_quotes_the_run(name: str, tmp_path: Path) -> None:
+    Path("test_a.py").write_text(PASSING)
+    with pytest.raises(ConfigError, match="no test with the mock ran") as refused:
+        rerun_test(f"test_a.py::{name}", [sys.prefix], tmp_path / "traces")
+    assert ("1 passed" if name == "test_without" else "no tests ran") in str(refused.value)
+
+
+def test_a_run_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def expire(*_: object, timeout: float, **__: object) -> None:
+        raise subprocess.TimeoutExpired("pytest", timeout)
+
+    Path("test_a.py").write_text(PASSING)
+    monkeypatch.setattr(rerun.subprocess, "run", expire)
+    with pytest.raises(ConfigError, match=r"test_a\.py::test_it did not end within 600 s"):
+        rerun_test("test_a.py::test_it", [sys.prefix], tmp_path)
