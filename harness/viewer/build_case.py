@@ -51,7 +51,7 @@ from harness.viewer.show_exchange import ExchangeShower, began_at, summarize_ste
 from harness.viewer.transcript import Marked, TranscriptReader
 from harness.world.route import Route
 from harness.world.routed import RoutedPath
-from harness.world.scripting.as_code import line_of
+from harness.world.scripting.lines import line_of
 from harness.world.world import World
 
 
