@@ -34,7 +34,7 @@ from harness.items import function_call, mcp_approval_request, mcp_call, message
 
 HOSTED_MEMBERS = ("server_label", "name", "arguments", "action", "code", "queries")
 """The members of a call that the API has executed which define what was executed."""
-CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation")
+CONTENT_MEMBERS = ("server_label", "namespace", "name", "arguments", "input", "action", "actions", "operation")
 """The members of a call that define what is executed."""
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _ANSWERED_CALL = (call("{0.output.0.id}"), output("{0.output.0.id}"))
@@ -44,16 +44,23 @@ MOST_NAMESAKES = 8
 """The maximum number of calls with the same `call_id`, the latest ones, that a call is compared with."""
 MOST_KEPT = 2
 """A client that shortens a long tool loop on purpose keeps more calls than this."""
+_PROD: Json = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}
 _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
+_APPROVAL_BACK: Json = {
+    "type": "mcp_approval_request",
+    "id": "{0.output.0.id}",
+    "server_label": "prod",
+    "name": "deploy",
+    "arguments": '{"ref":"v2"}',
+}
+_APPROVED: Json = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 
 
 def _hosted_case(**changed: Any) -> Case:
     """Build an example in which a call that the API has executed comes back with changed members."""
     members: Json = {"server_label": "prod", "name": "deploy", "arguments": '{"ref":"v2"}', "output": "v2 is live"}
     back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
-    tools = [
-        {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org", "require_approval": "never"}
-    ]
+    tools = [{**_PROD, "require_approval": "never"}]
     return ask("P", ["P", back, "A N"], turns=[[mcp_call(**members), REPLY]], tools=tools)
 
 
@@ -238,10 +245,18 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
         ask("P", ["P", call(arguments='{"ref":"v3"}'), "O"], turns=[DEPLOY]),
         ask("P", ["P", call(name="destroy"), "O"], turns=[DEPLOY]),
         ask("P", ["P", call(arguments="{}"), "O"], turns=[DEPLOY]),
+        ask(
+            "P",
+            ["P", {**_APPROVAL_BACK, "server_label": "staging"}, _APPROVED],
+            turns=[_APPROVAL_REQUEST],
+            tools=[_PROD, {**_PROD, "server_label": "staging"}],
+        ),
         _hosted_case(arguments='{"ref":"v3"}'),
         _hosted_case(name="destroy"),
+        _hosted_case(arguments=""),
     ],
     keeps=[
+        ask("P", ["P", _APPROVAL_BACK, _APPROVED], turns=[_APPROVAL_REQUEST], tools=[_PROD]),
         _hosted_case(arguments='{ "ref" : "v2" }'),
         ask("P", ["P", call(arguments='{ "ref" : "v2" }'), "O"], turns=[DEPLOY]),
         ask(
@@ -260,7 +275,7 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     """Calls come back with the same `call_id`, but with another name or other arguments.
 
     Arguments are compared as JSON: white space and the order of members do not matter. A call that the API has executed
-    may lack members.
+    may lack members, but an empty string is another value.
     """
     yield from _find_changed_hosted(request, history)
     for place, id, item in request.calls:
@@ -278,19 +293,24 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find the calls of the API that come back with other members; members that are left out do not count."""
-    hosted = (placed for placed in request.placed_items if is_hosted(placed[1]))
-    found = ((place, item, original) for place, item in hosted if (original := history.find_original(item)))
-    for place, item, original in found:
+    for place, item, original in find_hosted(request, history):
         for name in HOSTED_MEMBERS:
             was, now = (_normalize(call.get(name)) for call in (original.item, item))
-            if isinstance(was, dict) and isinstance(now, dict):
+            if isinstance(was, dict) and isinstance(now, dict) and item[name] != "":
                 shared = was.keys() & now.keys()
                 was, now = ({key: call[key] for key in shared} for call in (was, now))
-            if was and now and was != now:
-                changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now)}
+            if was and was != now and (now or item.get(name) == ""):
+                changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now or "")}
                 what = describe_item(original.item)
                 yield {"at": f"{place}.{name}", "said": original.number, "what": what, **changed}
                 break
+
+
+def find_hosted(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
+    """Find the items of a request in which the API has executed something itself, each with the original."""
+    for place, item in request.placed_items:
+        if is_hosted(item) and (original := history.find_original(item)):
+            yield place, item, original
 
 
 def changed_member(original: Json, sent: Json) -> str:

@@ -18,7 +18,7 @@ from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
-from harness.items import message, url_citation
+from harness.items import file_citation, message, url_citation
 
 ANNOTATION = url_citation("https://example.org/v2", "Notes of v2")
 CITED_MESSAGE = message("v2 is out since May.", annotations=[ANNOTATION])
@@ -42,6 +42,13 @@ def _message_annotated(*notes: Json) -> Json:
     return assistant("", content=[{"type": "output_text", "text": "v2 is out since May.", "annotations": list(notes)}])
 
 
+def _sent_of_file(id: str) -> Case:
+    """Build an example in which a message that cites a file comes back with this id of the file."""
+    note = {"type": "file_citation", "file_id": id, "filename": "v2.md", "index": 20}
+    cited = message("v2 is out since May.", annotations=[file_citation("file-1", "v2.md", index=20)])
+    return ask("P", ["P", _message_annotated(note), "N"], turns=[cited])
+
+
 def _sent_with(note: Json) -> Case:
     return ask("P", ["P", _message_annotated(note), "N"], turns=[CITED_MESSAGE])
 
@@ -58,8 +65,10 @@ def _sent_with(note: Json) -> Case:
             turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
         ),
         _sent_with({**_WIRE_ANNOTATION, "url": "https://example.org/v3"}),
+        _sent_of_file("file-2"),
     ],
     keeps=[
+        _sent_of_file("file-1"),
         _sent_with(_WIRE_ANNOTATION),
         _sent_with({**_WIRE_ANNOTATION, "url": "https://EXAMPLE.org/v2/?utm_source=openai#:~:text=v2"}),
         ask("P", [{"type": "item_reference", "id": "{0.output.0.id}"}, "N"], turns=[CITED_MESSAGE]),
@@ -172,11 +181,22 @@ def _dropped_annotations(place: str, item: Json, history: History, placed: Outpu
 
 def _count_kept(original: Json, item: Json) -> int:
     """Count the annotations of the original whose sources the other message cites as well."""
-    left = [_pages(note) for note in notes_of(item)]
-    for pages in map(_pages, notes_of(original)):
-        if (kept := next((cited for cited in left if not pages or not pages.isdisjoint(cited)), None)) is not None:
-            left.remove(kept)
+    left = notes_of(item)
+    for note in notes_of(original):
+        if (
+            kept := next((index for index, cited in enumerate(left) if _is_same_source(note, cited)), None)
+        ) is not None:
+            del left[kept]
     return len(notes_of(item)) - len(left)
+
+
+def _is_same_source(note: Json, cited: Json) -> bool:
+    """Return whether two annotations name the same page or file; an annotation that names none agrees with any."""
+    files = ((note.get(name), cited.get(name)) for name in ("file_id", "container_id"))
+    if any(was != now for was, now in files if was and now):
+        return False
+    pages = _pages(note)
+    return not pages or not pages.isdisjoint(_pages(cited))
 
 
 def _pages(note: Json) -> Set[str]:

@@ -225,6 +225,16 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
         ask("P", "P C O", ["P", user(str(call())), "A N"], turns=[DEPLOY, REPLY]),
         ask("P", "P C O", ["P", user(orjson.dumps(output()).decode()), "A N"], turns=[DEPLOY, REPLY]),
         ask("P", ["P", assistant(str([{"type": "output_text", "text": TEXT}])), "N"], turns=[REPLY]),
+        *(
+            ask("P", ["P", assistant(printed), "N"], turns=[REPLY])
+            for printed in (
+                str(assistant(TEXT)),
+                orjson.dumps(assistant(TEXT)).decode(),
+                f"ResponseOutputMessage(id='{{0.output.0.id}}', content=[ResponseOutputText(text='{TEXT}')])",
+                f"[ResponseOutputMessage(id='{{0.output.0.id}}', content=[ResponseOutputText(text='{TEXT}')])]",
+            )
+        ),
+        ask("P", "P C O", ["P", assistant(str([call(), output()])), "N"], turns=[DEPLOY]),
         ask("P", ["P", user(""), "A N"], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
         ask("P", ["P A", user("None"), "N"], turns=[[REPLY, web_search_call("v2")]], **_SEARCHING),
         ask("P", ["P", user(_SEARCH_AS_JSON), "A N"], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
@@ -249,12 +259,15 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
         ),
         ask("P", "P C O", [user(orjson.dumps([PROMPT, call(), output()]).decode())], turns=[DEPLOY, REPLY]),
         ask("P", [user('{"type": "report", "ref": "v2"}')], turns=[function_call("f", "{}")]),
+        ask("P", [user(str(assistant(TEXT)))], turns=[REPLY]),
+        ask("P", ["P A", assistant(str(assistant(TEXT))), "N"], turns=[REPLY]),
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Typed items of any kind became a message: an empty one, or one with the JSON or `repr` of the item or its parts.
+    """Items of any kind became a message: an empty one, or one with the JSON or `repr` of the item or its parts.
 
-    A transcript retold within a text does not count, nor does an empty assistant message beside a call.
+    A transcript retold within a text does not count, nor does an answer that the user quotes, or an empty assistant
+    message beside a call.
     """
     here = {id for item in request.other_items for id in _item_ids(item)}
     for index, (place, item) in enumerate(request.placed_items):
@@ -274,8 +287,10 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
                 words: None,
                 **dict.fromkeys(as_string(part.get("text")) for part in objects_in(item.get("content"))),
             }
-            for number, printed in filter(None, (find_printed_item(text.strip(), history) for text in texts)):
-                if not here & set(_item_ids(printed)):
+            is_said = is_assistant(item)
+            found = (find_printed_item(text.strip(), history, is_said=is_said) for text in texts)
+            for number, printed in filter(None, found):
+                if not here & set(_item_ids(printed)) and item_key(printed) not in request.item_keys:
                     yield _coercion_facts(place, number, printed, "became a message with its JSON as text")
 
 

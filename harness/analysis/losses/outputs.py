@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item, is_hosted
+from harness.analysis.history.items import answered_id, client_call_id, describe_item
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.stringified_items import parse_literal
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.calls import find_hosted
 from harness.analysis.losses.examples import (
     DEPLOY,
     NEXT,
@@ -30,9 +31,9 @@ from harness.analysis.losses.examples import (
 from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
-from harness.items import code_interpreter_call, mcp_approval_request, mcp_call
+from harness.items import code_interpreter_call, mcp_approval_request, mcp_call, shell_call
 
 _PART_CONTENT = {
     "input_text": ("text",),
@@ -42,8 +43,12 @@ _PART_CONTENT = {
 """The types of parts that an output may have, each with the members that hold its content."""
 RESULTS = ("output", "outputs", "result", "results")
 """The members of an item in which the API returns what it has executed."""
+_TEXTS = ("text", "stdout", "stderr", "logs")
+"""The members of the parts of a result that hold text."""
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
+_SHELL: Json = {"model": "gpt-5.6-sol", "tools": [{"type": "shell"}]}
+_PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/v2.png"}
 _SERVER = {
     "type": "mcp",
     "server_label": "prod",
@@ -56,6 +61,28 @@ _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_i
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     """Build an example in which a later request sends another output for a call."""
     return ask("P", ["P C", output(value=first)], ["P C", output(value=output_value), "A N"], turns=[DEPLOY, REPLY])
+
+
+def _changed_shell_case(*printed: Json) -> Case:
+    """Build an example in which a later request sends another output of a command, which had printed two texts."""
+    first = {"stdout": "v2 is live", "stderr": "no warnings", "outcome": {"type": "exit", "exit_code": 0}}
+    calls = [PROMPT, {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ship v2"]}}]
+    before, now = (
+        {"type": "shell_call_output", "call_id": "call_1", "output": parts}
+        for parts in ([first], [{**first, **changed} for changed in printed])
+    )
+    turns = [shell_call("ship v2", call_id="call_1"), REPLY]
+    return ask("P", [*calls, before], [*calls, now, "A N"], turns=turns, **_SHELL)
+
+
+def _changed_approval_case(approve: bool) -> Case:
+    """Build an example in which a later request says whether a call was approved, which it was."""
+    asked = {"type": "mcp_approval_request", "id": "{0.output.0.id}", "server_label": "prod"}
+    calls = [PROMPT, {**asked, "name": "deploy", "arguments": '{"ref":"v2"}'}]
+    then = [*calls, {**_APPROVAL_RESPONSE, "approve": approve}, "A N"]
+    turns = [mcp_approval_request("prod", "deploy", {"ref": "v2"}), REPLY]
+    tools = [{**_SERVER, "require_approval": "always"}]
+    return ask("P", [*calls, _APPROVAL_RESPONSE], then, turns=turns, tools=tools)
 
 
 def _two_outputs_case(first: str, second: str) -> Case:
@@ -92,8 +119,24 @@ def _code_case(**changed: Any) -> Case:
         _changed_output_case(str(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _changed_output_case(json.dumps(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _two_outputs_case("ops were told", "v2 is live"),
+        _changed_output_case([{"type": "input_text", "text": ""}, _PICTURE], [*_OUTPUT_PARTS, _PICTURE]),
+        _changed_output_case([], [*_OUTPUT_PARTS, _PICTURE]),
+        _changed_output_case([*_OUTPUT_PARTS, *_OUTPUT_PARTS, _PICTURE], [*_OUTPUT_PARTS, _PICTURE]),
+        _changed_shell_case({"stdout": ""}),
+        _changed_shell_case({"stderr": "no warnings\nno warnings"}),
+        _changed_shell_case(),
+        _changed_approval_case(False),
+        _mcp_case(output=""),
+        _mcp_case(output="v2 is livev2 is live"),
+        _code_case(outputs=[{"type": "logs", "logs": "4242"}]),
     ],
     keeps=[
+        _changed_output_case("[left out]", [*_OUTPUT_PARTS, _PICTURE]),
+        _changed_output_case(_OUTPUT_PARTS, [*_OUTPUT_PARTS, _PICTURE]),
+        _changed_shell_case({}),
+        _changed_shell_case({"stdout": "[left out]"}),
+        _changed_approval_case(True),
+        _code_case(outputs=[]),
         _two_outputs_case("v2 is live", "ops were told"),
         _two_outputs_case("[left out]", "[left out]"),
         _changed_output_case("v2 is live"),
@@ -108,9 +151,10 @@ def _code_case(**changed: Any) -> Case:
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Outputs of calls, formerly a text, are now empty, doubled, printed, encoded differently, or another call's.
+    """Outputs, or one text in them, are now empty, doubled, printed, encoded differently, or another call's.
 
-    Any other text is accepted: clients may shorten old outputs and replace late ones.
+    So are the results of the API, unless they are left out. An approval is now a refusal, or a refusal an approval. Any
+    other text is accepted: clients may shorten old outputs and replace late ones.
     """
     yield from (facts for facts in _find_changed_outputs(request, history) if facts["how"])
 
@@ -137,26 +181,32 @@ def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossF
 
 def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:
     for place, id, item in request.outputs:
+        sent = history.call_outputs.get(id, {})
         # If several calls share an id, it is unclear which output belongs to which.
-        if len(history.by_call.get(id, ())) == 1 and "output" in item:
-            sent, now = history.call_outputs.get(id, {}), output_text(item)
-            if sent and now not in sent:
-                was, (number, _) = next(reversed(sent.items()))
-                changed = _describe_change(item, was, now)
-                if not changed["how"] and (other := _find_owner(now, request, history)):
+        if sent and len(history.by_call.get(id, ())) == 1:
+            number, original = next(reversed(sent.values()))
+            if changed := _describe_answer(original, item, sent):
+                if not changed["how"] and (other := _find_owner(output_text(item), request, history)):
                     changed["how"] = f"is now that of {other}"
-                yield {"at": f"{place}.output", "said": number, "verb": "sent", **changed}
-    for place, item in request.placed_items:
-        original = history.find_original(item) if is_hosted(item) else None
+                yield {"at": f"{place}.{changed['member']}", "said": number, "verb": "sent", **changed}
+    for place, item, returned in find_hosted(request, history):
         for member in RESULTS:
-            was, now = _as_text(original.item.get(member)) if original else "", _as_text(item.get(member))
-            if original and was and now != was:
-                changed = {**_describe_change(item, was, now), "how": ""}
-                yield {"at": f"{place}.{member}", "said": original.number, "verb": "returned", **changed}
+            was, now = returned.item.get(member), item.get(member)
+            if was and now != was:
+                changed = _describe_change(item, member, was, now)
+                # A client may leave out what the API has returned, since the API has it.
+                how = changed["how"] if now or (member, now) == ("output", "") else ""
+                yield {"at": f"{place}.{member}", "said": returned.number, "verb": "returned", **changed, "how": how}
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value) if value else ""
+def _describe_answer(original: Json, item: Json, sent: Mapping[str, object]) -> Json:
+    """Describe how the answer to a call differs from the last one that was sent; empty if it is one that was sent."""
+    was, now = original.get("approve"), item.get("approve")
+    if was != now:
+        return {**_describe_change(item, "approve", was, now), "how": "is now the opposite"}
+    if output_text(item) in sent:
+        return {}
+    return _describe_change(item, "output", original.get("output"), item.get("output"))
 
 
 def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
@@ -168,8 +218,20 @@ def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
     return ""
 
 
-def _describe_change(item: Json, was: str, now: str) -> Json:
-    return {"what": describe_item(item), "was": quote(was), "now": quote(now), "how": _describe_damage(was, now)}
+def _describe_change(item: Json, member: str, was: Any, now: Any) -> Json:
+    """Describe how a result differs from the one before: as a whole, or else in one of its texts, if that is damaged."""
+    whole, texts, sent = (output_text({"output": was}), output_text({"output": now})), _texts(was), _texts(now)
+    parts = zip(texts, sent, strict=True) if len(texts) == len(sent) else [("".join(texts), "".join(sent))]
+    damaged = next((pair for pair in (whole, *parts) if _describe_damage(*pair)), whole)
+    change = {"was": quote(damaged[0]), "now": quote(damaged[1]), "how": _describe_damage(*damaged)}
+    return {"member": member, "what": describe_item(item), **change}
+
+
+def _texts(value: Any) -> list[str]:
+    """List the texts that a result contains."""
+    if isinstance(value, str):
+        return [value]
+    return [as_string(part[name]) for part in objects_in(value) for name in _TEXTS if name in part]
 
 
 def _describe_damage(was: str, now: str) -> str:
@@ -231,7 +293,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
             "<shop.orders.Order object at 0x7f3c2a1b>",
             "<bound method Shop.deploy of a shop at 0x7f3c2a1b>",
             str(output()),
-            json.dumps([*_OUTPUT_PARTS, {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]),
+            json.dumps([*_OUTPUT_PARTS, _PICTURE]),
         )
     ],
     keeps=[
