@@ -98,9 +98,9 @@ def on_post_build(config: MkDocsConfig) -> None:
     sections = json.loads((Path(config.site_dir) / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
     _check_searches(sections)
     (Path(config.site_dir) / "llms.txt").write_text(_list_pages(sections, config), encoding="utf-8")
-    for page in (each for each in Path(config.site_dir).rglob("*") if each.suffix in (".html", ".css")):
+    for page in (file for file in Path(config.site_dir).rglob("*") if file.suffix in (".html", ".css")):
         found = _LOADED.finditer(page.read_text(encoding="utf-8"))
-        if hosts := {urlsplit(each[1] or each[2]).netloc for each in found}:
+        if hosts := {urlsplit(link[1] or link[2]).netloc for link in found}:
             raise PluginError(f"{page.name} loads from {', '.join(sorted(hosts))}; the site must not need a network")
 
 

@@ -1,4 +1,4 @@
-"""The ledgers of calls: those that a client executes, and those of remote MCP servers that needed its approval.
+"""Two ledgers: the calls that a client executes, and the calls of remote MCP servers that it approves.
 
 They are derived from the journal and show what reached the wire; `harness.counted` records real executions.
 """

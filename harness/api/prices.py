@@ -35,7 +35,7 @@ def find_price(model: str, day: str) -> Price | None:
 
 
 def find_cost_of(exchange: Exchange, day: str) -> float | None:
-    """Return what the response in an answer of OpenAI's API costs in dollars; None if it is none, or a price is unknown."""
+    """Return what the response in an answer of OpenAI's API costs in dollars; None without a response or a price."""
     return find_cost(as_object(exchange.answer.body), day) if exchange.request.dialect == OPENAI else None
 
 

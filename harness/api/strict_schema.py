@@ -110,7 +110,7 @@ def _closed_problems(schema: Json) -> Iterator[str]:
 
 
 def _drop_free_form(schema: Any) -> Any:
-    """Leave out the properties that strict mode passes over; it then refuses their names among the required ones."""
+    """Leave out the properties that strict mode ignores, and refuses among the required names."""
     if not isinstance(schema, dict):
         return schema
     read = _change_subschemas(schema, _drop_free_form)
@@ -147,7 +147,7 @@ def _array_problems(schema: Json, path: Path) -> Iterator[str]:
 
 
 def _find_type(schema: Json, name: str, path: Path) -> Path | None:
-    """Return the path at which the API names a schema of this type, which may be one of several; None without it."""
+    """Return the path at which the API names a schema of this type, or of several; None without one."""
     types = schema.get("type")
     if isinstance(types, list) and name in types:
         return (*path, "type", str(types.index(name)))

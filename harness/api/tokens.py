@@ -113,10 +113,10 @@ def _render_type(schema: Json, levels: int = _MAX_LEVELS) -> str:
     if properties := as_object(schema.get("properties")):
         required = schema.get("required") or ()
         lines = [
-            f"{_render_comment(as_string(own.get('description')))}{name}{'' if name in required else '?'}: "
-            f"{_render_type(own, levels - 1)},"
+            f"{_render_comment(as_string(member.get('description')))}{name}{'' if name in required else '?'}: "
+            f"{_render_type(member, levels - 1)},"
             for name, value in properties.items()
-            for own in (as_object(value),)
+            for member in (as_object(value),)
         ]
         return "\n".join(["{", *lines, "}"])
     if kind == "array":

@@ -37,7 +37,7 @@ def cassettes(
         str, typer.Option("--to-script", metavar="FORM", help="Print one cassette as a script: python, yaml or json.")
     ] = "",
 ) -> None:
-    """List cassettes with their age, the client that made them, and their last replay on this machine.
+    """List cassettes by age, with the client that recorded each and its last replay on this machine.
 
     `--to-script` prints the answers of one cassette as a script for a test or `responses-harness serve --script`.
     """

@@ -67,7 +67,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class CodingCli:
-    """A coding agent: its program and package, and functions that write its configuration and build its command line.
+    """A coding agent: its program, its package, and functions for the configuration and the command line.
 
     `settle` returns further variables; `arguments` takes the prompt, the images, and whether the last session goes on.
     """
@@ -169,7 +169,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 class _File(NamedTuple):
-    """A file as it was: its size, when it was written, and its content if that was just before."""
+    """A file as it was: size, time of writing, and the content if it had just been written."""
 
     size: int
     written: int
@@ -180,8 +180,8 @@ def _list_files(folder: Path) -> dict[str, _File]:
     """List the files of a folder, except those of Git, by relative path."""
     recent = time.time_ns() - COARSEST_CLOCK
     return {
-        name: _File(known.st_size, known.st_mtime_ns, file.read_bytes() if known.st_mtime_ns > recent else None)
-        for name, file, known in _walk(folder)
+        name: _File(status.st_size, status.st_mtime_ns, file.read_bytes() if status.st_mtime_ns > recent else None)
+        for name, file, status in _walk(folder)
     }
 
 
@@ -189,10 +189,10 @@ def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | 
     """Read what was written since, with None for what was deleted; other files are not opened, as there may be many."""
     files: dict[str, str | None] = {}
     kept = set[str]()
-    for name, file, known in _walk(folder):
+    for name, file, status in _walk(folder):
         kept.add(name)
         earlier = before.get(name)
-        if earlier is None or earlier[:2] != (known.st_size, known.st_mtime_ns) or earlier.content is not None:
+        if earlier is None or earlier[:2] != (status.st_size, status.st_mtime_ns) or earlier.content is not None:
             content = file.read_bytes()
             if earlier is None or content != earlier.content:
                 files[name] = content.decode(errors="replace")
@@ -200,7 +200,7 @@ def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | 
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
-    """Yield each file of a folder, except those of Git, with its relative path and what the file system knows of it."""
+    """Yield each file of a folder, except those of Git, with its relative path and its status."""
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]
         for file in (Path(parent, name) for name in names if name != ".git"):

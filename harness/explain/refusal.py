@@ -1,4 +1,4 @@
-"""Explains refusals that the test did not expect: the place, where ids there come from, what was sent; and missing ones."""
+"""Explains unexpected refusals (the place, the origin of ids there, the text sent) and expected ones that did not come."""
 
 from __future__ import annotations
 

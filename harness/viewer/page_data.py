@@ -218,7 +218,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredBy:
-    """The turn of a script that answered: its number and route, its place in the script, and the statement there."""
+    """The turn that answered: its number and route, the place of its script, and the statement there."""
 
     turn: int = 0
     route: str = ""

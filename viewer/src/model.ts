@@ -218,7 +218,7 @@ export interface Tried {
   readonly failed: string;
 }
 
-/** The turn of a script that answered: its number and route, its place in the script, and the statement there. */
+/** The turn that answered: its number and route, the place of its script, and the statement there. */
 export interface AnsweredBy {
   readonly turn: number;
   readonly route: string;

@@ -1,4 +1,4 @@
-"""Mistakes of a client after a stream that broke off or that it left early, and while it waits for one."""
+"""Mistakes of a client while it waits for a stream, and after a stream broke off or was left early."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
 def _find_turn(
     item: Json, key: ItemKey, start: int, end: int, request: HistoryRequest, history: History
 ) -> _Turn | None:
-    """Find the reply that an item repeats, if other user messages preceded it; of equal replies, that of its transcript."""
+    """Find the reply that an item repeats, if other user messages preceded it; of equal replies, its transcript's."""
     originals = history.find_originals(item)[-MOST_ORIGINALS:]
     is_certain = start > 0 or as_string(item.get("id")) in history.by_id
     if not is_certain and len(originals) == 1:

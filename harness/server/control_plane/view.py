@@ -107,7 +107,7 @@ class _KnownJudgement:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A World, its state, and what was known to be wrong in it; with `is_due` it is to be judged again."""
+    """A World, its state, and its last judgement; with `is_due` it is judged again."""
 
     name: str
     world: World
@@ -183,7 +183,7 @@ class _LiveView:
         return _Seen(name, world, state, known, is_due=known.state != state and not is_busy)
 
     def _build_rows(self, part: Sequence[_KnownRow | _Seen]) -> list[CaseRow]:
-        rows = (known.row if isinstance(known, _KnownRow) else self._build_row(known) for known in part)
+        rows = (entry.row if isinstance(entry, _KnownRow) else self._build_row(entry) for entry in part)
         return [replace(row, seconds=_seconds_since(row.began or 0)) for row in rows]
 
     def _build_row(self, seen: _Seen) -> CaseRow:

@@ -34,7 +34,7 @@ class Worker:
             return await asyncio.to_thread(make)
 
     def wrap(self, handler: Callable[..., Any]) -> Callable[..., Awaitable[Response]]:
-        """Turn a function of what FastAPI gives it into a handler that runs it here and sends what it returns as JSON."""
+        """Turn a function into a FastAPI handler that runs in a thread and sends the result as JSON."""
 
         @wraps(handler)
         async def handle(**given: Any) -> Response:

@@ -206,7 +206,7 @@ class HttpExchange:
             self._has_continued = True
 
     def answer(self, service: Service) -> Coroutine[Any, Any, None] | None:
-        """Answer a request that has arrived in full, in one write; if that is impossible, return what to run."""
+        """Answer a request that has arrived in full, in one write, or return the task that has to answer later."""
         try:
             # Later, there is only the news that the client has left.
             received = self.head.as_received(self._read_body())

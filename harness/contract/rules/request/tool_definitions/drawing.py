@@ -1,4 +1,4 @@
-"""The hosted tool that draws images: its settings by its model, and its deployment on Azure."""
+"""The hosted tool that draws images: which settings a model accepts, and the deployment on Azure."""
 
 from __future__ import annotations
 
