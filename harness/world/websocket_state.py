@@ -7,19 +7,17 @@ forgets it when a continuation of it in this lane fails; when the connection clo
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Generic, TypeVar
 
-from harness.api.models import Models
-from harness.contract.overrides import Overrides
 from harness.core.account import Organization
 from harness.core.exchange import Json
-from harness.world.quotas import Quotas
 from harness.world.script import Script
 from harness.world.store import PendingResponse, Store, StoredResponse
-from harness.world.webhooks import Webhooks
 from harness.world.world import World
 
+T = TypeVar("T")
 SILENT_SCRIPT = Script(lambda request: ())
 """The script of a request with `generate: false`."""
 
@@ -61,6 +59,16 @@ class OpenResponse:
         return self.held.response
 
 
+class _OfWorld(Generic[T]):
+    """A member of a connection's World, read anew each time."""
+
+    def __init__(self, read: Callable[[World], T]) -> None:
+        self._read = read
+
+    def __get__(self, connection: ConnectionWorld, kind: type) -> T:
+        return self._read(connection.world)
+
+
 class ConnectionWorld:
     """A World as seen by one connection: what rules and `POST /responses` need, and the connection's lanes.
 
@@ -68,6 +76,15 @@ class ConnectionWorld:
     `awaits_outputs` says whether the script wants that for the latest one. If `generate` is False, the model does not
     run. Zero Data Retention does not forbid continuations here, as nothing of them is stored.
     """
+
+    as_of = _OfWorld(lambda world: world.as_of)
+    exchange_count = _OfWorld(lambda world: world.exchange_count)
+    models = _OfWorld(lambda world: world.models)
+    now = _OfWorld(lambda world: world.now)
+    overrides = _OfWorld(lambda world: world.overrides)
+    quotas = _OfWorld(lambda world: world.quotas)
+    skipped_seconds = _OfWorld(lambda world: world.skipped_seconds)
+    webhooks = _OfWorld(lambda world: world.webhooks)
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -93,55 +110,15 @@ class ConnectionWorld:
         return self.world.skipped_seconds - self._opened_at
 
     @property
-    def skipped_seconds(self) -> int:
-        """The seconds that a test has skipped."""
-        return self.world.skipped_seconds
-
-    @property
-    def quotas(self) -> Quotas | None:
-        """The usage of the account's limits per minute."""
-        return self.world.quotas
-
-    @property
-    def now(self) -> int:
-        """The World's time in unix seconds."""
-        return self.world.now
-
-    @property
     def account(self) -> Organization:
         """The account behind the key, as far as it limits a connection."""
         account = self.world.account
         return replace(account, zdr=False) if account.zdr else account
 
     @property
-    def overrides(self) -> Overrides | None:
-        """The overrides derived from the user's recordings."""
-        return self.world.overrides
-
-    @property
-    def as_of(self) -> str:
-        """The day whose contract applies."""
-        return self.world.as_of
-
-    @property
-    def models(self) -> Models:
-        """The known models."""
-        return self.world.models
-
-    @property
-    def webhooks(self) -> Webhooks | None:
-        """The webhooks, once there are any."""
-        return self.world.webhooks
-
-    @property
     def script(self) -> Script:
         """The script: what the model answers next."""
         return self.world.script if self.generate else SILENT_SCRIPT
-
-    @property
-    def exchange_count(self) -> int:
-        """The number of the World's exchanges so far."""
-        return self.world.exchange_count
 
     @property
     def store(self) -> Store:
