@@ -60,6 +60,7 @@ def add_section(text: str, section: Section) -> str:
     return f"{text}\nmanual: {name_section(section)}"
 
 
+REQUEST_ERROR = "invalid_request_error"
 REQUEST_ID = "{request_id}"
 """The placeholder for the request's id in an error, until the answer has one."""
 MAX_MESSAGE = 4_000
@@ -79,7 +80,7 @@ class ApiError:
     message: str
     param: str | None = None
     code: str | None = None
-    type: str = "invalid_request_error"
+    type: str = REQUEST_ERROR
     headers: Mapping[str, str] | None = None
     body_template: Mapping[str, Any] | None = None
 
@@ -114,6 +115,13 @@ class ApiError:
     def body(self) -> dict[str, Any]:
         """Return the JSON body that the API sends."""
         return {"error": self.members()} if self.body_template is None else dict(self.body_template)
+
+
+def bad_request(
+    message: str, param: str | None = None, code: str | None = None, type: str = REQUEST_ERROR, **more: Any
+) -> ApiError:
+    """Return an error with the status 400, as most have; the other members are those of ApiError."""
+    return ApiError(400, message, param, code, type, **more)
 
 
 def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:

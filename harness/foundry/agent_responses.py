@@ -10,7 +10,7 @@ from harness.contract.rule import Case, WorldView, after, assumed, recorded, rep
 from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import objects_in
 from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION
@@ -189,11 +189,8 @@ def _allowed(*types: str) -> Json:
 @rule(
     when="tool_choice",
     dialects=FOUNDRY,
-    error=ApiError(
-        400,
-        "Invalid value: '{value}'. Value must be 'file_search'.",
-        "tool_choice.tools[{index}].type",
-        "invalid_value",
+    error=bad_request(
+        "Invalid value: '{value}'. Value must be 'file_search'.", "tool_choice.tools[{index}].type", "invalid_value"
     ),
     source=[
         reported(
@@ -223,8 +220,8 @@ def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator
 @rule(
     when="tools",
     dialects=FOUNDRY,
-    error=ApiError(
-        400, "Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")
+    error=bad_request(
+        "Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")
     ),
     source=recorded(
         "Azure/azure-sdk-assets: .NET, AgentsTests.PerRequestToolsRejectedWithAgent: the whole body", "2025-10-29"

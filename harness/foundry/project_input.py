@@ -21,7 +21,7 @@ from harness.contract.rules.example_requests import (
     VALID_BODY,
 )
 from harness.core.dates import CONTRACT_DATE, is_valid_on
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import objects_in
 from harness.foundry.agent_responses import (
@@ -201,7 +201,7 @@ def known_types(as_of: str) -> Sequence[str]:
 @rule(
     when="input[]",
     dialects=FOUNDRY,
-    error=ApiError(400, "Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
+    error=bad_request("Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
     source=[
         recorded("Azure/azure-sdk-assets, a Java client: a system message, then a user's", "2026-02-12"),
         reported("public notes of a live probe with each role, alone and before others", "2026-07-08"),

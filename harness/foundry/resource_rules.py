@@ -12,7 +12,7 @@ from harness.api.http.multipart import CONTENT_TYPE
 from harness.contract.rule import Case, Source, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import PROJECT_PATH, upload
 from harness.contract.rules.stored.vector_stores import STORE_PATH
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object
 from harness.foundry.agent_rules import CREATE_VERSION
@@ -175,8 +175,7 @@ SEARCHABLE_EXTENSIONS = (
     area="project_files",
     on=f"POST {STORE_PATH}/files",
     dialects=FOUNDRY,
-    error=ApiError(
-        400,
+    error=bad_request(
         "Files with extensions [{extension}] are not supported for retrieval. Supported file types include: "
         f"[{', '.join(SEARCHABLE_EXTENSIONS)}].",
         "file_id",

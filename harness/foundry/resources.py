@@ -12,7 +12,7 @@ from harness.api.operations import operation, page
 from harness.api.project_types import PROJECT_ERROR_FORM
 from harness.contract.rule import Case, WorldView
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
-from harness.core.errors import REQUEST_ID, ApiError
+from harness.core.errors import REQUEST_ID, ApiError, bad_request
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request
 from harness.core.registry import TableKind
 from harness.world.api_call import ApiCall
@@ -40,8 +40,7 @@ def project_not_found(message: str) -> ApiError:
     return without_param(project_error(404, message, None, "not_found", "error"))
 
 
-INVALID_PAYLOAD = ApiError(
-    400,
+INVALID_PAYLOAD = bad_request(
     "Invalid payload",
     code="invalid_payload",
     body_template={"error": {**PROJECT_ERROR_FORM["error"], "details": "{details}"}},

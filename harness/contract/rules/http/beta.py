@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, matches_operation, reported, rule
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 ASSISTANTS_V2 = "assistants=v2"
@@ -51,8 +51,7 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     dialects=OPENAI,
     on=ASSISTANTS_OPERATIONS,
-    error=ApiError(
-        400,
+    error=bad_request(
         "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
         "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.",
         code="invalid_beta",
@@ -76,8 +75,7 @@ def beta_version_1(request: Request) -> Iterator[Json]:
 @rule(
     dialects=OPENAI,
     on=ASSISTANTS_OPERATIONS,
-    error=ApiError(
-        400,
+    error=bad_request(
         "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
         "'OpenAI-Beta: assistants=v2'.",
         code="invalid_beta",

@@ -10,7 +10,7 @@ from harness.api.project_types import HOSTED, NamedAgent, filter_result
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, documented, reported, rule
 from harness.contract.rules.example_requests import ON_AGENT
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 FILTERED_MESSAGE = (
@@ -31,8 +31,7 @@ def _account_with(agent: Json) -> Organization:
 @rule(
     when=LIMITED_ACCOUNT,
     dialects=FOUNDRY,
-    error=ApiError(
-        400,
+    error=bad_request(
         "The request was blocked due to content safety policy violation at input stage.",
         code="content_filter",
         type="content_safety_error",
@@ -52,8 +51,7 @@ def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator
 @rule(
     when=LIMITED_ACCOUNT,
     dialects=AZURE_DIALECTS,
-    error=ApiError(
-        400,
+    error=bad_request(
         FILTERED_MESSAGE,
         "prompt",
         "content_filter",

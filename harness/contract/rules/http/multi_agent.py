@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
 from harness.contract.rule import Case, after, assumed, documented, rule
 from harness.contract.rules.http.websocket import ConnectionView, event_case
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 MULTI_AGENT_GUIDE = documented("https://developers.openai.com/api/docs/guides/multi-agent", "2026-11")
@@ -27,7 +27,7 @@ def agents_case(**members: object) -> Case:
 @rule(
     when="multi_agent",
     reads="request.headers.openai-beta",
-    error=ApiError(400, "Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
+    error=bad_request("Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
     source=[
         MULTI_AGENT_GUIDE,
         documented("openai 3.54.0: only the requests of `beta.responses` have it", "2026-11"),
@@ -51,8 +51,7 @@ def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
 @rule(
     when="multi_agent",
     reads=("reasoning", "max_tool_calls"),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported parameter: '{name}' is not supported when multi_agent is enabled.",
         "{name}",
         "unsupported_parameter",
@@ -95,7 +94,7 @@ def inject_case(id: str = "{0.id}", **members: object) -> Case:
 
 @rule(
     on=INJECT,
-    error=ApiError(400, "Invalid response.inject event."),
+    error=bad_request("Invalid response.inject event."),
     source=[MULTI_AGENT_GUIDE, assumed("the words; that it is refused with status 400 and a close is known")],
     rejects=[inject_case("resp_x", input="ok")],
     fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
@@ -118,7 +117,7 @@ def inject_malformed(request: Request) -> Iterator[Json]:
 
 @rule(
     on=INJECT,
-    error=ApiError(400, "Response with id '{id}' not found.", code="response_not_found"),
+    error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
     source=[
         MULTI_AGENT_GUIDE,
         documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11"),
@@ -136,7 +135,7 @@ def inject_response_not_found(request: Request, world: ConnectionView) -> Iterat
 
 @rule(
     on=INJECT,
-    error=ApiError(400, "Response '{id}' has already completed.", code="response_already_completed"),
+    error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
     source=MULTI_AGENT_GUIDE,
     rejects={
         "Response '{0.id}' has already completed.": after(

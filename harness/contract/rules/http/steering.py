@@ -13,7 +13,7 @@ from harness.api.responses import STEER, STEER_EVENT
 from harness.contract.rule import Case, after, assumed, documented, rule, shape
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 AREA = "websocket"
@@ -34,7 +34,7 @@ _CREATE_STEERABLE = event_case({"model": "gpt-6-astra"})
 
 @rule(
     on=STEER,
-    error=ApiError(400, "Invalid steering input.", code="invalid_input"),
+    error=bad_request("Invalid steering input.", code="invalid_input"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
     rejects=[after(_CREATE_STEERABLE, _steer_case(stream_id="main"))],
     accepts=[
@@ -69,7 +69,7 @@ def _is_user_message(message: Any) -> bool:
 
 @rule(
     on=STEER,
-    error=ApiError(400, "Response with id '{id}' not found.", code="response_not_found"),
+    error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
     rejects={
         "Response with id 'resp_x' not found.": _steer_case(id="resp_x"),
@@ -87,7 +87,7 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
 
 @rule(
     on=STEER,
-    error=ApiError(400, "Response '{id}' has already completed.", code="response_already_completed"),
+    error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
     source=[STEER_ERROR_CODES, assumed("the words: those of `response.inject.failed`, which has the same code")],
     rejects={"Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, event_case({"model": "gpt-6-astra", "stream_id": "other"}), _steer_case())],
@@ -106,7 +106,7 @@ def steer_response_already_completed(request: Request, world: ConnectionView) ->
 
 @rule(
     on=STEER,
-    error=ApiError(400, "Steering is not supported for this response.", code="steering_not_supported"),
+    error=bad_request("Steering is not supported for this response.", code="steering_not_supported"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
     rejects=[after(event_case({"model": "gpt-5.6"}), _steer_case())],
     accepts=[after(_CREATE_STEERABLE, _steer_case()), after(event_case({"model": "my-own-model"}), _steer_case())],
@@ -132,8 +132,7 @@ shape(
     "successor_creation_failed",
     """An accepted steer fails when the response that would take it is refused.""",
     on=STEER,
-    error=ApiError(
-        400,
+    error=bad_request(
         "We couldn't start the next response. Send this steering input again with response.create.",
         code="successor_creation_failed",
     ),

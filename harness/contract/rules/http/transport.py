@@ -8,7 +8,7 @@ from harness.api.http.dialects import OPENAI
 from harness.api.operations import JSON_BODY, OPERATIONS
 from harness.contract.phrasing import describe_actual
 from harness.contract.rule import UNREADABLE_BODY, Case, assumed, recorded, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
@@ -71,8 +71,7 @@ def wrong_method(request: Request) -> Iterator[Json]:
 @rule(
     reads="request.headers.content-type",
     on=JSON_BODY,
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
         "the header 'Content-Type: {type}'. Please try again with a supported content type.",
         code="unsupported_content_type",
@@ -112,8 +111,7 @@ _MERGE_PATCH = {"PATCH": ("application/merge-patch+json",)}
 @rule(
     when=UNREADABLE_BODY,
     on=JSON_BODY,
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
         "it is valid unicode.",
         code="invalid_json",
@@ -134,8 +132,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
 @rule(
     when=UNREADABLE_BODY,
     on=JSON_BODY,
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
         "include trailing commas, missing closing brackets, missing quotation marks, etc.)",
         code="invalid_json",
@@ -157,8 +154,7 @@ def body_syntax(request: Request) -> Iterator[Json]:
 @rule(
     when=UNREADABLE_BODY,
     on=JSON_BODY,
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported.",
         code="invalid_json",
     ),
@@ -179,7 +175,7 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 @rule(
     when=UNREADABLE_BODY,
     on=JSON_BODY,
-    error=ApiError(400, "Invalid type: expected an object, but got {kind} instead."),
+    error=bad_request("Invalid type: expected an object, but got {kind} instead."),
     source=[
         reported(PARSER_PROBE, "2026-09"),
         assumed("that this endpoint says it as the platform's other endpoints do"),

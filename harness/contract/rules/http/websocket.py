@@ -22,7 +22,7 @@ from harness.api.responses import (
 )
 from harness.contract.phrasing import describe_actual, quote_and_join
 from harness.contract.rule import Case, after, assumed, documented, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 UPGRADE_RULES = ("auth_missing", "auth_invalid_key", "auth_missing_scope", "server_error")
@@ -62,8 +62,7 @@ def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -
 
 @rule(
     on=SOCKET,
-    error=ApiError(
-        400,
+    error=bad_request(
         "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.",
         code="websocket_connection_limit_reached",
     ),
@@ -87,7 +86,7 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
 
 @rule(
     on=SOCKET,
-    error=ApiError(400, "Missing required parameter: 'type'.", "type", "missing_required_parameter"),
+    error=bad_request("Missing required parameter: 'type'.", "type", "missing_required_parameter"),
     source=ASSUMED_LIKE_SCHEMA,
     rejects=[event_case(absent=("type",))],
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
@@ -100,8 +99,7 @@ def event_type_missing(request: Request) -> Iterator[Json]:
 
 @rule(
     on=SOCKET,
-    error=ApiError(
-        400,
+    error=bad_request(
         f"Invalid type for 'type': expected one of {quote_and_join(CLIENT_EVENTS, 'or')}, but got {{kind}} instead.",
         "type",
         "invalid_type",
@@ -121,8 +119,7 @@ def event_type_kind(request: Request) -> Iterator[Json]:
 
 @rule(
     on=SOCKET,
-    error=ApiError(
-        400,
+    error=bad_request(
         f"Invalid value: '{{value}}'. Supported values are: {quote_and_join(CLIENT_EVENTS, 'and')}.",
         "type",
         "invalid_value",
@@ -147,8 +144,7 @@ def event_type_unknown(request: Request) -> Iterator[Json]:
 
 @rule(
     on=SOCKET,
-    error=ApiError(
-        400,
+    error=bad_request(
         "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain letters, "
         "numbers, underscores, hyphens, and periods.",
         "stream_id",
@@ -172,8 +168,7 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
 
 @rule(
     on=SOCKET,
-    error=ApiError(
-        400,
+    error=bad_request(
         "This WebSocket connection has reached its maximum number of distinct stream IDs (32). Reuse an existing "
         "stream_id or open a new WebSocket connection.",
         "stream_id",
@@ -201,11 +196,8 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
 @rule(
     on=SOCKET,
     when="background",
-    error=ApiError(
-        400,
-        "Unsupported parameter: 'background' is not supported over WebSocket.",
-        "background",
-        "unsupported_parameter",
+    error=bad_request(
+        "Unsupported parameter: 'background' is not supported over WebSocket.", "background", "unsupported_parameter"
     ),
     source=[
         documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
@@ -224,8 +216,8 @@ def background_over_socket(request: Request) -> Iterator[Json]:
 @rule(
     on=SOCKET,
     when="generate",
-    error=ApiError(
-        400, "Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"
+    error=bad_request(
+        "Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"
     ),
     source=[documented("openai 3.54.0: ResponseCreate", "2026-09"), ASSUMED_LIKE_SCHEMA],
     rejects={

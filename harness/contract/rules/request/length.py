@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.contract.rule import assumed, reported, rule, shape
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 _LIVE_TESTS = "https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too"
@@ -16,7 +16,7 @@ shape(
     __name__,
     "context_management_type",
     """A context is managed by `compaction` alone; a missing kind is reported like other missing members.""",
-    error=ApiError(400, "Unsupported context_management type: '{value}'.", "context_management"),
+    error=bad_request("Unsupported context_management type: '{value}'.", "context_management"),
     source=[
         reported(_LIVE_TESTS, _LIVE_TESTS_DATE),
         reported("a public guide: probes of `compact` and `summarize`", "2026-07-19"),
@@ -36,11 +36,8 @@ _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 @rule(
     when=(*_COUNTS, "context_management"),
     reads=(),
-    error=ApiError(
-        400,
-        "Invalid type for '{path}': expected an integer, but got a decimal number instead.",
-        "{path}",
-        "invalid_type",
+    error=bad_request(
+        "Invalid type for '{path}': expected an integer, but got a decimal number instead.", "{path}", "invalid_type"
     ),
     source=[
         reported(f"{_LIVE_TESTS}: compact_threshold", _LIVE_TESTS_DATE),

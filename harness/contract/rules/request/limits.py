@@ -8,7 +8,7 @@ from harness.api.models import Model
 from harness.api.tokens import count_words
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.ending import WINDOW_EXCEEDED
 from harness.items.transcript import input_items
@@ -22,7 +22,7 @@ _VERIFY_HINT = (
 @rule(
     when=LIMITED_ACCOUNT,
     reads=("stream", "reasoning"),
-    error=ApiError(400, f"Your organization must be verified to {{do}}. {_VERIFY_HINT}", "{name}", "unsupported_value"),
+    error=bad_request(f"Your organization must be verified to {{do}}. {_VERIFY_HINT}", "{name}", "unsupported_value"),
     source=[
         reported("public reports of eight origins, one with the whole error", "2026-01-24"),
         reported("public reports of four origins: streams", "2025-08"),
@@ -52,12 +52,7 @@ def organization_unverified(request: Request, world: WorldView, family: Model | 
 
 
 @rule(
-    error=ApiError(
-        400,
-        WINDOW_EXCEEDED,
-        "input",
-        "context_length_exceeded",
-    ),
+    error=bad_request(WINDOW_EXCEEDED, "input", "context_length_exceeded"),
     source=[
         recorded("crmne/ruby_llm", "2025-10"),
         reported("public reports of three origins", "2026"),

@@ -11,7 +11,7 @@ from harness.contract.rules.example_requests import (
     ON_FOUNDRY,
     ON_PREVIEW,
 )
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 
 PROBE_ADDRESS = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
 PROBE_DATE = "2026-08-30"
@@ -19,7 +19,7 @@ PROBED = reported(PROBE_ADDRESS, PROBE_DATE)
 
 
 def _path_error(message: str, code: str) -> ApiError:
-    return ApiError(400, message, "{path}", code)
+    return bad_request(message, "{path}", code)
 
 
 def _length_error(problem: str, bound: str, code: str) -> ApiError:
@@ -110,7 +110,7 @@ shape(
 
     The error has no `param`: recorded for `response_format`, probed for `messages`. `max_tokens` is simply unknown.
     """,
-    error=ApiError(400, MOVED_MESSAGE, None, "unsupported_parameter"),
+    error=bad_request(MOVED_MESSAGE, None, "unsupported_parameter"),
     source=[recorded("crmne/ruby_llm", "2025-08-06"), PROBED],
     rejects={
         MOVED_MESSAGE.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
@@ -331,8 +331,7 @@ shape(
     "property_name_above_max_length",
     """The name of a metadata member must not be longer than its limit; the message abbreviates it.""",
     keyword="propertyNames",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid property name in '{path}': '{name}' is too long. Expected a string with maximum length {limit}, but got a "
         "string with length {length} instead.",
         "{path}.{key}",

@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
 from harness.contract.rule import after, assumed, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
 
@@ -68,8 +68,8 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
 @rule(
     when="text",
     reads=(),
-    error=ApiError(
-        400, "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
+    error=bad_request(
+        "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
     ),
     source=[
         reported("public reports of three origins", "2026"),
@@ -114,8 +114,7 @@ def response_schema(request: Request) -> Iterator[Json]:
 
 @rule(
     when="text",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
         "input",
     ),
@@ -147,7 +146,7 @@ def _contains_json_word(value: Any) -> bool:
 @rule(
     when="text",
     reads="tools",
-    error=ApiError(400, "Web Search cannot be used with JSON mode."),
+    error=bad_request("Web Search cannot be used with JSON mode."),
     source=reported("public reports of two origins", "2026-06"),
     rejects=[{"input": "json", "tools": [{"type": "web_search_preview"}], "text": {"format": {"type": "json_object"}}}],
     accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
@@ -163,7 +162,7 @@ def web_search_json_mode(request: Request) -> Iterator[Json]:
 @rule(
     when="stream_options",
     reads="stream",
-    error=ApiError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
+    error=bad_request("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
     source=reported("public reports of two origins", "2026"),
     rejects=[{"stream_options": {"include_obfuscation": False}}],
     accepts=[{"stream": True, "stream_options": {"include_obfuscation": False}}],

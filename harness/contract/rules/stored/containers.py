@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.resources.containers import CODE_CALL
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, CREATE_CONTAINER, FORM_HEADERS
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.code import code_interpreter_call
 from harness.items.message import message
@@ -62,7 +62,7 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=f"* {CONTAINER_PATH}/files*",
-    error=ApiError(400, EXPIRED_WORDS),
+    error=bad_request(EXPIRED_WORDS),
     source=[*EXPIRED_SOURCES, assumed("that its files are refused as a response with it is")],
     rejects={
         EXPIRED_WORDS: after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME)),
@@ -81,7 +81,7 @@ def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=CREATE_FILE,
-    error=ApiError(400, "Missing required parameter: 'file'.", "file", "missing_required_parameter"),
+    error=bad_request("Missing required parameter: 'file'.", "file", "missing_required_parameter"),
     source=assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
     rejects=[after(CREATE_CONTAINER, Case({}, on="POST /containers/{0.id}/files"))],
     accepts=[
@@ -136,7 +136,7 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
 @rule(
     when="tools",
     mentions="code_interpreter",
-    error=ApiError(400, EXPIRED_WORDS),
+    error=bad_request(EXPIRED_WORDS),
     source=[*EXPIRED_SOURCES, assumed("that the latest call decides when a conversation has several")],
     rejects={
         EXPIRED_WORDS: after(

@@ -8,7 +8,7 @@ from harness.contract.rule import Case, WorldView, after, assumed, recorded, rep
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.contract.rules.request.input_items.media import find_part_texts
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
@@ -54,7 +54,7 @@ def file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="GET /files/{file_id}/content",
-    error=ApiError(400, "Not allowed to download files of purpose: {purpose}"),
+    error=bad_request("Not allowed to download files of purpose: {purpose}"),
     source=reported("public reports of four origins, for `assistants` and `user_data`", "2025-12-23"),
     rejects={
         "Not allowed to download files of purpose: user_data": after(ANY_UPLOAD, Case(on="GET /files/{0.id}/content")),
@@ -129,7 +129,7 @@ _NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a sup
 @rule(
     when="input[]",
     mentions="input_file",
-    error=ApiError(400, f"{_NOT_READABLE} {{suffix}}.", "input"),
+    error=bad_request(f"{_NOT_READABLE} {{suffix}}.", "input"),
     source=recorded("pydantic/pydantic-ai: an uploaded picture as an input_file", "2026-03-04"),
     rejects={
         f"{_NOT_READABLE} .jpg.": after(upload("purpose=user_data", name="a.jpg"), Case(_file_body("{0.id}"))),
@@ -163,8 +163,8 @@ def _file_parts(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="file_url",
-    error=ApiError(
-        400, "The file type you uploaded is not supported. Please try again with a pdf", "input", "unsupported_file"
+    error=bad_request(
+        "The file type you uploaded is not supported. Please try again with a pdf", "input", "unsupported_file"
     ),
     source=recorded("pydantic/pydantic-ai: addresses of mp3 files", "2026-06"),
     rejects=[

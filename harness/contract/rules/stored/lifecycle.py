@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 BACKGROUND: Json = {"background": True}
@@ -18,7 +18,7 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
 
 @rule(
     on="POST /responses/{response_id}/cancel",
-    error=ApiError(400, "Cannot cancel a synchronous response."),
+    error=bad_request("Cannot cancel a synchronous response."),
     source=[reported("public tests of three origins that meet it live", "2026"), FOUNDRY_SOURCE],
     rejects=[after({"input": "hi"}, _CANCEL)],
     accepts=[after(BACKGROUND, _CANCEL)],
@@ -32,7 +32,7 @@ def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="POST /responses/{response_id}/cancel",
-    error=ApiError(400, "Cannot cancel {what}.", "response_id"),
+    error=bad_request("Cannot cancel {what}.", "response_id"),
     source=[
         reported("public tests of two origins that meet it live", "2026"),
         FOUNDRY_SOURCE,
@@ -52,7 +52,7 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="DELETE /responses/{response_id}",
-    error=ApiError(400, "Cannot delete an in-flight response."),
+    error=bad_request("Cannot delete an in-flight response."),
     source=[FOUNDRY_SOURCE, assumed("that this API says what Foundry says")],
     rejects=[after(BACKGROUND, _READ, Case(on="DELETE /responses/{0.id}"))],
     accepts=[
@@ -69,8 +69,8 @@ def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="GET /responses/{response_id}",
-    error=ApiError(
-        400, "This response cannot be streamed because it was not created with background=true.", param="stream"
+    error=bad_request(
+        "This response cannot be streamed because it was not created with background=true.", param="stream"
     ),
     source=[reported("public reports of two origins", "2026"), FOUNDRY_SOURCE],
     rejects=[after({"input": "hi"}, Case(on="GET /responses/{0.id}?stream=true"))],
@@ -87,8 +87,7 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
 
 @rule(
     on="GET /responses/{response_id}",
-    error=ApiError(
-        400,
+    error=bad_request(
         "This response cannot be streamed because it was not created with stream=true or the stream TTL has expired.",
         param="stream",
     ),
@@ -109,7 +108,7 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="GET /responses/{response_id}",
-    error=ApiError(400, "Encrypted content cannot be requested for persisted responses.", "include"),
+    error=bad_request("Encrypted content cannot be requested for persisted responses.", "include"),
     source=[
         reported(
             "https://github.com/pydantic/pydantic-ai/issues/6611: gpt-5.6-sol, taken with `store: false`", "2026-07-20"

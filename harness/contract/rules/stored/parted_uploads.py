@@ -14,7 +14,7 @@ from harness.contract.rule import Case, WorldView, after, assumed, documented, r
 from harness.contract.rules.example_requests import FORM_HEADERS
 from harness.contract.rules.stored.uploads import ADD_PART
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 COMPLETE = "POST /uploads/{upload_id}/complete"
@@ -40,7 +40,7 @@ def complete(*parts: str, **members: str) -> Case:
 
 @rule(
     on="*{upload_id}*",
-    error=ApiError(400, "Upload {id} is {status}."),
+    error=bad_request("Upload {id} is {status}."),
     source=[
         documented(
             f"{UPLOADS_REFERENCE}: no parts after it was completed or cancelled, an hour to complete it", "2026"
@@ -66,7 +66,7 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=ADD_PART,
-    error=ApiError(400, "'data' is a required property"),
+    error=bad_request("'data' is a required property"),
     source=assumed("that it is said as of an upload in one request"),
     rejects=[after(CREATE_UPLOAD, part(None))],
     accepts=[after(CREATE_UPLOAD, part())],
@@ -83,7 +83,7 @@ def part_incomplete(request: Request) -> Iterator[Json]:
 
 @rule(
     on=ADD_PART,
-    error=ApiError(400, "File is too large."),
+    error=bad_request("File is too large."),
     source=[
         documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
         assumed("the words: those for an upload in one request"),
@@ -100,7 +100,7 @@ def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=COMPLETE,
-    error=ApiError(400, "Expected {announced} bytes, but the parts have {sent} bytes.", "part_ids"),
+    error=bad_request("Expected {announced} bytes, but the parts have {sent} bytes.", "part_ids"),
     source=[
         documented(f"{UPLOADS_REFERENCE}: the bytes must match those announced", "2026"),
         assumed("the words"),
@@ -123,7 +123,7 @@ def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=COMPLETE,
     when="md5",
-    error=ApiError(400, "The md5 checksum of the parts does not match the one given.", "md5"),
+    error=bad_request("The md5 checksum of the parts does not match the one given.", "md5"),
     source=[documented(f"{UPLOADS_REFERENCE}: `md5` verifies the bytes", "2026"), assumed("the words")],
     rejects=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5="0" * 32))],
     accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5=md5(b"Paris", usedforsecurity=False).hexdigest()))],

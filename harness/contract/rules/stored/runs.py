@@ -15,7 +15,7 @@ from harness.contract.rules.example_requests import (
     STARTED_RUN,
 )
 from harness.contract.rules.stored.threads import RUBY_CASSETTES, RUN_CREATIONS, SUBMIT_OUTPUTS
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, mcp_approval_request
 
@@ -38,7 +38,7 @@ def _submit_outputs(*ids: str) -> Case:
 
 @rule(
     on="POST /threads/{thread_id}/messages",
-    error=ApiError(400, "Can't add messages to {thread} while a run {run} is active."),
+    error=bad_request("Can't add messages to {thread} while a run {run} is active."),
     source=reported(OPENAI_PYTHON_ISSUE),
     rejects={
         "Can't add messages to {1.id} while a run {2.id} is active.": after(
@@ -57,7 +57,7 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=CREATE_RUN,
-    error=ApiError(400, "Thread {thread} already has an active run {run}."),
+    error=bad_request("Thread {thread} already has an active run {run}."),
     source=reported("public reports of several origins"),
     rejects={"Thread {1.id} already has an active run {2.id}.": after(*STARTED_RUN, START_RUN)},
     accepts=[after(*TWICE_READ_RUN, START_RUN)],
@@ -72,10 +72,8 @@ def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=RUN_CREATIONS,
-    error=ApiError(
-        400,
-        "Run creation requires a Thread with a user message or an assistant with instructions.",
-        code="invalid_thread",
+    error=bad_request(
+        "Run creation requires a Thread with a user message or an assistant with instructions.", code="invalid_thread"
     ),
     source=recorded(f"{RUBY_CASSETTES}, an older one"),
     rejects=[after(CREATE_BARE_ASSISTANT, CREATE_THREAD, START_RUN)],
@@ -111,7 +109,7 @@ def _find_run(request: Request, world: WorldView) -> Any:
 
 @rule(
     on=SUBMIT_OUTPUTS,
-    error=ApiError(400, 'Runs in status "{status}" do not accept tool outputs.'),
+    error=bad_request('Runs in status "{status}" do not accept tool outputs.'),
     source=recorded(RUBY_CASSETTES),
     rejects={
         'Runs in status "in_progress" do not accept tool outputs.': after(
@@ -133,7 +131,7 @@ def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=SUBMIT_OUTPUTS,
-    error=ApiError(400, "Expected tool {what} for call_ids {expected}, got {got}"),
+    error=bad_request("Expected tool {what} for call_ids {expected}, got {got}"),
     source=[reported("public report with the whole body"), assumed("that approvals are missed in the same words")],
     rejects={
         "Expected tool outputs for call_ids ['call_a', 'call_b'], got ['call_a']": after(
@@ -163,7 +161,7 @@ def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="POST /threads/{thread_id}/runs/{run_id}",
-    error=ApiError(400, "Cannot update run with status '{status}'."),
+    error=bad_request("Cannot update run with status '{status}'."),
     source=[
         recorded(f"{RUBY_CASSETTES}: in_progress"),
         assumed("that a run is as fixed before it starts and while it is cancelled"),

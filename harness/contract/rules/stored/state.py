@@ -10,7 +10,7 @@ from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, B
 from harness.contract.rules.request.models.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 CREATE_CONVERSATION = Case({}, on="POST /conversations")
@@ -19,8 +19,7 @@ CREATE_CONVERSATION = Case({}, on="POST /conversations")
 @rule(
     when="previous_response_id",
     reads="conversation",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
         code="mutually_exclusive_parameters",
     ),
@@ -117,8 +116,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
 
 @rule(
     when="conversation",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Another process is currently operating on this conversation. Please retry in a few seconds.",
         "conversation",
         "conversation_locked",
@@ -165,8 +163,7 @@ def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     when="previous_response_id",
     reads="world.account",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Previous response cannot be used for this organization due to Zero Data Retention.",
         "previous_response_id",
         "unsupported_parameter",
@@ -183,8 +180,8 @@ def previous_response_zdr(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="previous_response_id",
-    error=ApiError(
-        400, "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
+    error=bad_request(
+        "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
     ),
     source=[
         recorded("0xPlaygrounds/rig"),

@@ -12,7 +12,7 @@ from harness.contract.rules.example_requests import (
     HI,
     STARTED_RUN,
 )
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
@@ -25,8 +25,8 @@ LIKE_STEPS = assumed("that what is recorded of a step is said of all")
 
 @rule(
     on=("* /assistants/{*", "* /threads/{*"),
-    error=ApiError(
-        400, "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
+    error=bad_request(
+        "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
     ),
     since="2024-05",
     source=[

@@ -8,7 +8,7 @@ from harness.api.http.multipart import CONTENT_TYPE, sent_file
 from harness.contract.rule import Case, WorldView, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 UPLOAD = "POST /files"
@@ -25,8 +25,7 @@ ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
 
 @rule(
     on=(UPLOAD, ADD_PART),
-    error=ApiError(
-        400,
+    error=bad_request(
         f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
         "specified the "
         "header 'Content-Type: {type}'. Please try again with a supported content type.",
@@ -54,7 +53,7 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
 
 @rule(
     on=(UPLOAD, ADD_PART, ADD_TO_CONTAINER, "POST /agents/{agent_name}/versions", "POST /skills/{name}/versions"),
-    error=ApiError(400, "Could not parse multipart form"),
+    error=bad_request("Could not parse multipart form"),
     source=[
         reported("https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"),
         assumed("that all endpoints that take forms say it, of each of these defects"),
@@ -71,7 +70,7 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, "'{name}' is a required property"),
+    error=bad_request("'{name}' is a required property"),
     source=[
         reported("public reports of two origins, one with the whole error", "2026"),
         assumed("that the file is looked for before the purpose"),
@@ -93,7 +92,7 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, "Additional properties are not allowed ({names} unexpected)"),
+    error=bad_request("Additional properties are not allowed ({names} unexpected)"),
     source=[
         reported(
             "https://community.openai.com/t/files-api-expires-after-parameter-not-accepted/1354804: of `expires_after`, "
@@ -118,7 +117,7 @@ def upload_unknown_field(request: Request) -> Iterator[Json]:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, f"'{{purpose}}' is not one of {PURPOSES} - 'purpose'", "purpose"),
+    error=bad_request(f"'{{purpose}}' is not one of {PURPOSES} - 'purpose'", "purpose"),
     source=[
         reported("public reports of two origins, one with the whole error", "2025"),
         reported("https://github.com/irudnyts/openai/issues/66, with other values"),
@@ -135,7 +134,7 @@ def upload_purpose(request: Request) -> Iterator[Json]:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, "{said} - 'expires_after.{name}'", "expires_after.{name}"),
+    error=bad_request("{said} - 'expires_after.{name}'", "expires_after.{name}"),
     source=[
         documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
         assumed("the words: those of the library that the endpoint's other errors are from"),
@@ -179,7 +178,7 @@ def _seconds_problem(value: str) -> str:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, "Invalid file format for {api} API. Must be .jsonl"),
+    error=bad_request("Invalid file format for {api} API. Must be .jsonl"),
     source=reported("public notes on batches; public reports on fine-tuning", "2025"),
     rejects={
         "Invalid file format for Batch API. Must be .jsonl": upload("purpose=batch"),
@@ -197,7 +196,7 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, "File is empty."),
+    error=bad_request("File is empty."),
     source=reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
     rejects=[upload("purpose=user_data", data="")],
     accepts=[ANY_UPLOAD],
@@ -211,7 +210,7 @@ def upload_empty(request: Request) -> Iterator[Json]:
 
 @rule(
     on=UPLOAD,
-    error=ApiError(400, "File is too large."),
+    error=bad_request("File is too large."),
     source=[
         reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
         documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),

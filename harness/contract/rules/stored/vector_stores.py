@@ -11,7 +11,7 @@ from harness.contract.rule import Case, WorldView, after, assumed, documented, r
 from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.core.account import PROJECT_ID
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 STORE_PATH = "/vector_stores/{vector_store_id}"
@@ -44,11 +44,8 @@ _MAKE_STORE = (
 
 @rule(
     on="*{vector_store_id}*",
-    error=ApiError(
-        400,
-        "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.",
-        "vector_store_id",
-        "invalid_value",
+    error=bad_request(
+        "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.", "vector_store_id", "invalid_value"
     ),
     source=[
         reported("public code that handles it, in part", "2025"),
@@ -68,8 +65,8 @@ def vector_store_id_prefix(request: Request) -> Iterator[Json]:
 
 @rule(
     on="*{batch_id}*",
-    error=ApiError(
-        400, "Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"
+    error=bad_request(
+        "Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"
     ),
     source=reported("public reports of two origins", "2026-02"),
     rejects={
@@ -139,7 +136,7 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
 
 @rule(
     on=CREATE_BATCH,
-    error=ApiError(400, "Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
+    error=bad_request("Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
     source=[
         documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
         assumed("the words: those for any member that is missing"),
@@ -166,8 +163,7 @@ _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
 @rule(
     on=CREATE_BATCH,
     when="files",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'file_ids' or 'files'.",
         code="mutually_exclusive_parameters",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import assumed, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 _MESSAGE: Json = {"role": "user", "content": "hi"}
@@ -25,7 +25,7 @@ def _triggers(request: Request) -> list[int]:
     when="input[]",
     mentions="compaction_trigger",
     reads="input",
-    error=ApiError(400, "Only one 'compaction_trigger' item may be provided.", "input"),
+    error=bad_request("Only one 'compaction_trigger' item may be provided.", "input"),
     source=[
         _LIVE_TESTS,
         reported("the recorded refusal of another host of these models, in a public proxy", "2026-08"),
@@ -45,7 +45,7 @@ def compaction_trigger_twice(request: Request) -> Iterator[Json]:
     when="input[]",
     mentions="compaction_trigger",
     reads="input",
-    error=ApiError(400, "The 'compaction_trigger' item must be the final input item.", "input"),
+    error=bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
     source=[_LIVE_TESTS, _CODE],
     rejects=[{"input": [_TRIGGER, _MESSAGE]}],
     fix="Send the `compaction_trigger` as the last item, and what follows it in the next request.",
@@ -60,8 +60,7 @@ def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
     when="input[]",
     mentions="compaction_trigger",
     reads=("input", "max_output_tokens"),
-    error=ApiError(
-        400,
+    error=bad_request(
         f"'compaction_trigger' requires 'max_output_tokens' to be at least {_LEAST_OUTPUT} when specified.",
         "max_output_tokens",
     ),

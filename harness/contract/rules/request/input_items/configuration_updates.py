@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from harness.api.models import Model
 from harness.contract.rule import assumed, documented, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 _UPDATE: Json = {"type": "configuration_update", "reasoning": {"effort": "low"}}
@@ -17,7 +17,7 @@ _COMPACTION: Json = {"type": "compaction", "encrypted_content": "gAAAAA"}
 
 def _update_error(when: str) -> ApiError:
     message = f"The 'configuration_update' item type is not supported with {when}."
-    return ApiError(400, message, "input[{index}].type", "unsupported_value")
+    return bad_request(message, "input[{index}].type", "unsupported_value")
 
 
 def _updates(request: Request) -> Iterator[int]:
@@ -86,7 +86,7 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="configuration_update",
-    error=ApiError(400, "Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
+    error=bad_request("Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
     source=[
         reported("public report of a refusal, with its code and words", "2026-10"),
         reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from harness.contract.rule import assumed, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object
 
-_INVALID_VALUE = ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
+_INVALID_VALUE = bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
 PART_TYPES = (
     "'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot', "
     "'summary_text', and 'encrypted_content'"
@@ -141,8 +141,8 @@ _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
     when="input[]",
     items="web_search_call",
     mentions="sources",
-    error=ApiError(
-        400, "Unknown parameter: 'input[{index}].action.sources'.", "input[{index}].action.sources", "unknown_parameter"
+    error=bad_request(
+        "Unknown parameter: 'input[{index}].action.sources'.", "input[{index}].action.sources", "unknown_parameter"
     ),
     source=[
         reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
 from harness.contract.rule import Case, assumed, reported, rule, shape
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 _CHARACTERS_MESSAGE = (
@@ -40,7 +40,7 @@ shape(
     So does `previous_response_id`, whose end is not known to matter. An empty id is refused with the same words; the
     characters are looked at before the prefix.
     """,
-    error=ApiError(400, f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS_MESSAGE}", "{path}", "invalid_value"),
+    error=bad_request(f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS_MESSAGE}", "{path}", "invalid_value"),
     source=[
         reported("public probe table of ids", "2026"),
         reported("public report of another origin", "2026-05-31"),
@@ -71,8 +71,8 @@ shape(
 
     The prefix is compared without its underscore. An id that is absent is fine.
     """,
-    error=ApiError(
-        400, "Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"
+    error=bad_request(
+        "Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"
     ),
     source=[
         reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
@@ -112,8 +112,8 @@ shape(
 
 @rule(
     on=BY_RESPONSE_ID,
-    error=ApiError(
-        400, "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
+    error=bad_request(
+        "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
     ),
     source=[
         reported("public reports; other servers of this API copy the words", "2026"),

@@ -22,7 +22,7 @@ from harness.contract.rules.request.input_items.media import (
     mime_type,
 )
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.image import ONE_PIXEL_PNG
 
@@ -106,7 +106,7 @@ BROKEN_PNG = (
 @rule(
     when="input[]",
     mentions="image_url",
-    error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
+    error=bad_request(f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
     source=reported("public reports of four origins", "2026"),
     rejects={
         f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} an invalid base64-encoded value.": image_body(
@@ -143,8 +143,7 @@ def image_data_url(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="image_url",
-    error=ApiError(
-        400,
+    error=bad_request(
         "The image data you provided does not represent a valid image. Please check your input and try again with one of "
         "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
         "input",
@@ -173,7 +172,7 @@ def _join_lines(data: str) -> str:
 @rule(
     when="input[]",
     mentions="file_url",
-    error=ApiError(400, "Failed to download file.", "url", "invalid_value"),
+    error=bad_request("Failed to download file.", "url", "invalid_value"),
     source=[
         reported("https://github.com/strands-agents/harness-sdk/issues/3576: Azure", "2026"),
         reported("public recordings of two origins: api.openai.com", "2026"),
@@ -190,11 +189,8 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="image_url",
-    error=ApiError(
-        400,
-        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
-        "{path}",
-        "invalid_value",
+    error=bad_request(
+        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"
     ),
     source=reported("public reports of eight origins, one with the whole error", "2026"),
     rejects={
@@ -224,7 +220,7 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
 
 @rule(
     when=LIMITED_ACCOUNT,
-    error=ApiError(400, "Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
+    error=bad_request("Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
     source=reported("public report, of a file and of an address", "2026"),
     rejects={
         "Error while downloading https://example.org/cat.png. Upstream status code: 404.": Case(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import after, reported, rule, shape
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.kind import item_types
 
@@ -20,7 +20,7 @@ shape(
 
     `param` is the item, not its `type`. A type that is no string is printed empty.
     """,
-    error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    error=bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
     source=[PROBED, reported("public reports of 2025 with a shorter list", "2025")],
     rejects={
         f"Invalid value: 'bogus_item'. Supported values are: {ITEM_TYPES}.": {"input": [{"type": "bogus_item"}]},
@@ -35,7 +35,7 @@ shape(
     __name__,
     "input_item_role",
     """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
-    error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    error=bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
     source=[PROBED, reported("public report of another origin", "2026")],
     rejects={
         "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.": {
@@ -52,8 +52,7 @@ shape(
 
 
 @rule(
-    error=ApiError(
-        400,
+    error=bad_request(
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
         code="missing_required_parameter",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
 from harness.contract.rule import Case, after, assumed, recorded, reported, retired, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
@@ -79,8 +79,7 @@ _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "argum
 @rule(
     when="input[]",
     mentions="input_image",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'file_id' or "
         "'image_url'.",
         "{path}",
@@ -122,8 +121,7 @@ def image_without_source(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions=["input_image", "input_file"],
-    error=ApiError(
-        400,
+    error=bad_request(
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
         "{path}",
         "mutually_exclusive_parameters",
@@ -164,11 +162,8 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="file_data",
-    error=ApiError(
-        400,
-        f"{_EXPECTED_FILE} unsupported MIME type '{{mime}}'. {_SUPPORTED_FILES}",
-        "{path}",
-        "invalid_value",
+    error=bad_request(
+        f"{_EXPECTED_FILE} unsupported MIME type '{{mime}}'. {_SUPPORTED_FILES}", "{path}", "invalid_value"
     ),
     source=recorded("maruel/genai"),
     rejects={
@@ -204,7 +199,7 @@ _RAW_FILE_OUTPUT: Json = {
     when="input[]",
     mentions="file_data",
     dialects=AZURE_DIALECTS,
-    error=ApiError(400, "Invalid '{path}'.", "{path}", "invalid_value"),
+    error=bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
     source=[
         reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
         assumed("the code, which is that of the other words; that a project of Foundry says the same"),
@@ -222,12 +217,7 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="file_data",
-    error=ApiError(
-        400,
-        f"{_EXPECTED_FILE} a value without the 'data:' prefix.",
-        "{path}",
-        "invalid_value",
-    ),
+    error=bad_request(f"{_EXPECTED_FILE} a value without the 'data:' prefix.", "{path}", "invalid_value"),
     source=[
         reported("public reports of two origins, with the words for pictures and PDFs", "2026"),
         reported("public probe, project smg: an empty text; that it has the same words is assumed", "2026-08-21"),
@@ -260,11 +250,8 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
 @rule(
     when="input[]",
     mentions="file_data",
-    error=ApiError(
-        400,
-        f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}",
-        "{path}",
-        "invalid_value",
+    error=bad_request(
+        f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}", "{path}", "invalid_value"
     ),
     source=[
         reported("https://github.com/vercel/ai/issues/7776: an address in place of the base64, gpt-4o", "2025-08-05"),
@@ -299,8 +286,8 @@ retired(
     __name__,
     "file_needs_pdf",
     "A file had to be a PDF; texts and office documents have been accepted since.",
-    error=ApiError(
-        400, "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
+    error=bad_request(
+        "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
     ),
     source=[
         recorded("maruel/genai: a text file; taken in a recording of 2025-06-16", "2025-05"),

@@ -8,7 +8,7 @@ import orjson
 
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
 from harness.items.image import ONE_PIXEL_PNG
@@ -56,7 +56,7 @@ _CLIENT_SEARCH: Json = {
 @rule(
     when=TRANSCRIPT_MEMBERS,
     items=tuple(CLIENT_CALL_NAMES),
-    error=ApiError(400, "No tool output found for {kind} {call_id}.", "input"),
+    error=bad_request("No tool output found for {kind} {call_id}.", "input"),
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
@@ -121,7 +121,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 @rule(
     when=TRANSCRIPT_MEMBERS,
     items=tuple(CALL_OF_OUTPUT),
-    error=ApiError(400, "No tool call found for {kind} with call_id {call_id}.", "input"),
+    error=bad_request("No tool call found for {kind} with call_id {call_id}.", "input"),
     source=[
         recorded("vercel/ai", "2026"),
         reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
@@ -197,7 +197,7 @@ _SCREENSHOT: Json = {
 @rule(
     when=TRANSCRIPT_MEMBERS,
     items="computer_call_output",
-    error=ApiError(400, "Computer tool has unacknowledged safety check for {ids}", "input"),
+    error=bad_request("Computer tool has unacknowledged safety check for {ids}", "input"),
     source=[
         reported("https://github.com/openai/openai-agents-python/issues/843: the whole error", "2025-06-11"),
         reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
@@ -226,7 +226,7 @@ def safety_check_unacknowledged(transcript: Transcript) -> Iterator[Json]:
 @rule(
     when=TRANSCRIPT_MEMBERS,
     items="mcp_approval_request",
-    error=ApiError(400, "The following MCP approval requests do not have an approval: {ids}", "input"),
+    error=bad_request("The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
         "The following MCP approval requests do not have an approval: mcpr_1": {"input": [HI, APPROVAL_REQUEST]},
@@ -250,8 +250,8 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 @rule(
     when=TRANSCRIPT_MEMBERS,
     items="mcp_approval_response",
-    error=ApiError(
-        400, "The following MCP approval requests have approval responses but weren't passed as input: {ids}", "input"
+    error=bad_request(
+        "The following MCP approval requests have approval responses but weren't passed as input: {ids}", "input"
     ),
     source=[
         reported("https://github.com/microsoft/agent-framework/pull/4054", "2026-02-18"),
@@ -302,7 +302,7 @@ _STRUCTURED: Json = {
 @rule(
     when="input[]",
     mentions="output_schema",
-    error=ApiError(400, "Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
+    error=bad_request("Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
     source=[
         reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
         assumed("the words, and that an output in parts is not looked at"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, assumed, recorded, reported, rule, shape
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_string, objects_in
 from harness.ending import completed, incomplete
@@ -18,8 +18,7 @@ shape(
     __name__,
     "effort_number",
     """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid type for '{path}': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer instead.",
         "{path}",
         "invalid_type",
@@ -49,7 +48,7 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
-    error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
+    error=bad_request("Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
     source=[
         recorded("pydantic/pydantic-ai: refused by gpt-5", "2025-09-12"),
         recorded(
@@ -187,8 +186,8 @@ def _read_message(item: Json) -> tuple[str, list[str]]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
-    error=ApiError(
-        400, "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
+    error=bad_request(
+        "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
     ),
     source=[
         reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
@@ -221,7 +220,7 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
 @rule(
     on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
     dialects=(OPENAI, AZURE),
-    error=ApiError(400, "Invalid item", "item", "invalid_item"),
+    error=bad_request("Invalid item", "item", "invalid_item"),
     source=[
         reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
         reported("https://github.com/openai/openai-agents-python/pull/3352: taken with an id", "2026-05-11"),

@@ -15,7 +15,7 @@ from harness.api.encrypted_content import (
 from harness.api.models import Model
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
 from harness.items.transcript import Transcript
@@ -61,8 +61,8 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
-    error=ApiError(
-        400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
+    error=bad_request(
+        "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
     ),
     source=[
         recorded(
@@ -160,8 +160,8 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
 
 @rule(
     when="input[]",
-    error=ApiError(
-        400, "The encrypted content {which} could not be verified. Reason: {reason}", code="invalid_encrypted_content"
+    error=bad_request(
+        "The encrypted content {which} could not be verified. Reason: {reason}", code="invalid_encrypted_content"
     ),
     source=[
         reported("https://github.com/smallmain/vscode-unify-chat-provider/issues/178", "2026-05-08"),

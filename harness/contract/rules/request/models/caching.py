@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.contract.rule import assumed, documented, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
@@ -17,7 +17,7 @@ _PARAM_ASSUMED = assumed("that `param` is the name in the words")
 
 
 def _unsupported(name: str) -> ApiError:
-    return ApiError(400, f"{name} is not supported on this model", name, "invalid_parameter")
+    return bad_request(f"{name} is not supported on this model", name, "invalid_parameter")
 
 
 def _input_with_breakpoint(model: str) -> Json:

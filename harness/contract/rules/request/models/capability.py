@@ -8,7 +8,7 @@ from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, assumed, documented, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import COMMAND, ApiError
+from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
 
 TERRA = "gpt-5.6-terra"
@@ -17,8 +17,7 @@ TERRA = "gpt-5.6-terra"
 @rule(
     when="text",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "text.verbosity",
         "unsupported_value",
@@ -45,11 +44,8 @@ def verbosity_unsupported(request: Request, family: Model | None) -> Iterator[Js
 @rule(
     when="prompt_cache_retention",
     reads=(),
-    error=ApiError(
-        400,
-        "This model is compatible only with 24h extended prompt caching",
-        "prompt_cache_retention",
-        "invalid_parameter",
+    error=bad_request(
+        "This model is compatible only with 24h extended prompt caching", "prompt_cache_retention", "invalid_parameter"
     ),
     source=PROBED,
     rejects=[{"model": TERRA, "prompt_cache_retention": "in_memory"}],
@@ -66,8 +62,7 @@ def retention_unsupported(request: Request, family: Model | None) -> Iterator[Js
 @rule(
     when="text",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `{model}`.",
         "text.format",
     ),
@@ -91,16 +86,14 @@ def schema_unsupported(request: Request, family: Model | None) -> Iterator[Json]
         yield {"model": request.body["model"]}
 
 
-NO_FLEX = ApiError(400, "Invalid service_tier argument", "service_tier")
+NO_FLEX = bad_request("Invalid service_tier argument", "service_tier")
 _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
 
 
 @rule(
     reads="truncation",
-    error=ApiError(
-        400,
-        "Computer model {model} should be used with 'truncation=auto', found 'truncation={truncation}'.",
-        "truncation",
+    error=bad_request(
+        "Computer model {model} should be used with 'truncation=auto', found 'truncation={truncation}'.", "truncation"
     ),
     source=[
         recorded("a public project: disabled", "2026"),
@@ -158,7 +151,7 @@ def flex_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
 @rule(
     when="service_tier",
     reads=(),
-    error=ApiError(400, "Flex is not available for this model.", "service_tier"),
+    error=bad_request("Flex is not available for this model.", "service_tier"),
     source=[
         reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),
         reported("a public log of a benchmark: gpt-5.3-codex", "2026-05-19"),
@@ -187,8 +180,7 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
 
 @rule(
     when="input[]",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Model '{model}' does not support image inputs. Try again with a vision model. To find out which models are "
         "vision-enabled, visit our our models documentation: https://platform.openai.com/docs/models",
         "input",

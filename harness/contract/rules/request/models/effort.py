@@ -9,7 +9,7 @@ from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, recorded, reported, rule
 from harness.contract.rules.request.models.sampling import reasoning_options
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import COMMAND, ApiError
+from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
 
 TERRA = "gpt-5.6-terra"
@@ -18,8 +18,7 @@ TERRA = "gpt-5.6-terra"
 @rule(
     when="reasoning",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "reasoning.effort",
         "unsupported_value",
@@ -58,8 +57,7 @@ def effort_unsupported(request: Request, family: Model | None) -> Iterator[Json]
 @rule(
     when="reasoning",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
         "reasoning.effort",
         "unsupported_parameter",
@@ -78,7 +76,7 @@ def effort_without_reasoning(request: Request, family: Model | None) -> Iterator
 @rule(
     when="reasoning",
     reads=(),
-    error=ApiError(400, "`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
+    error=bad_request("`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
     source=recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
     rejects=[{"model": "gpt-5.5", "reasoning": {"mode": "pro"}}],
     accepts=[
@@ -99,8 +97,7 @@ def mode_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
 @rule(
     when="reasoning",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "reasoning.context",
         "unsupported_value",
@@ -127,8 +124,7 @@ def context_unsupported(request: Request, family: Model | None) -> Iterator[Json
 @rule(
     when="reasoning",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
         "reasoning.summary",
         "unsupported_parameter",
@@ -151,8 +147,7 @@ def summary_unsupported(request: Request, family: Model | None) -> Iterator[Json
 @rule(
     when="reasoning",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "reasoning.summary",
         "unsupported_value",
@@ -178,7 +173,7 @@ def summary_value_unsupported(request: Request, family: Model | None) -> Iterato
 @rule(
     when="include",
     reads=(),
-    error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
+    error=bad_request("Encrypted content is not supported with this model.", "include"),
     source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
     rejects=[{"store": False, "include": ["reasoning.encrypted_content"]}],
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],

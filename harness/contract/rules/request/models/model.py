@@ -8,7 +8,7 @@ from harness.api.http.dialects import OPENAI
 from harness.api.models import Model, is_forecast_gone, is_nonexistent_model
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization
-from harness.core.errors import COMMAND, ApiError
+from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 
@@ -53,8 +53,8 @@ def model_gone(request: Request, world: WorldView, family: Model | None) -> Iter
 @rule(
     reads=("world.account", "world.as_of"),
     dialects=OPENAI,
-    error=ApiError(
-        400, "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
+    error=bad_request(
+        "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
     ),
     source=[
         recorded("pydantic/pydantic-ai: gpt-5-search-api", "2026-08-03"),
@@ -86,7 +86,7 @@ def model_not_served(request: Request, world: WorldView, family: Model | None) -
 @rule(
     reads="world.account",
     dialects=OPENAI,
-    error=ApiError(400, "The requested model, '{model}' was not found.", "model", "model_not_found"),
+    error=bad_request("The requested model, '{model}' was not found.", "model", "model_not_found"),
     source=[
         reported("the tests of a public command line tool: embeddings, dall-e, davinci-002", "2025-11"),
         reported("a public diagnosis of an image editor: gpt-image-1.5", "2026-04-17"),
@@ -117,7 +117,7 @@ _ASKS_A_MODEL = (
     reads=("world.account", "world.as_of"),
     dialects=OPENAI,
     on=_ASKS_A_MODEL,
-    error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),
+    error=bad_request("The requested model '{model}' does not exist.", "model", "model_not_found"),
     source=[
         reported("https://github.com/openai/openai-assistants-quickstart/issues/1: of an assistant", "2024-05-01"),
         recorded("maruel/genai, posit-dev/chatlas, 0xPlaygrounds/rig", "2026"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, recorded, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 _THEN = "2026-06"
@@ -22,7 +22,7 @@ def tool_types(request: Request) -> list[str]:
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(400, "Deep research models only support the {kinds} tools.", "tools"),
+    error=bad_request("Deep research models only support the {kinds} tools.", "tools"),
     source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     rejects={
         "Deep research models only support the 'web_search_preview', 'code_interpreter', 'mcp', and 'file_search' "
@@ -56,7 +56,7 @@ def research_tools_only(request: Request, family: Model | None) -> Iterator[Json
 
 @rule(
     reads="tools",
-    error=ApiError(400, "Deep research models require at least one of {kinds} tools.", "tools"),
+    error=bad_request("Deep research models require at least one of {kinds} tools.", "tools"),
     source=[
         recorded("pydantic/pydantic-ai", "2026-03-06"),
         reported("https://github.com/CherryHQ/cherry-studio/issues/11914", "2025-12-14"),

@@ -8,7 +8,7 @@ from harness.api.models import Model, When
 from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 TERRA = "gpt-5.6-terra"
@@ -30,7 +30,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
 @rule(
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
     reads="reasoning",
-    error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
+    error=bad_request("Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
     source=[
         recorded("vercel/ai"),
         reported(PROBE_ADDRESS, PROBE_DATE),
@@ -77,7 +77,7 @@ def sampling_unsupported(request: Request, family: Model | None) -> Iterator[Jso
 @rule(
     when=("include", "top_logprobs"),
     reads="reasoning",
-    error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
+    error=bad_request("logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
     source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
     rejects=[{"model": TERRA, "top_logprobs": 1}],
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],

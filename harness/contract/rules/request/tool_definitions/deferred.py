@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
 from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript, input_items
 
@@ -29,8 +29,8 @@ def _has_all_tools(request: Request) -> bool:
 @rule(
     when="tools",
     mentions="defer_loading",
-    error=ApiError(
-        400, "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", "tools.defer_loading"
+    error=bad_request(
+        "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", "tools.defer_loading"
     ),
     source=[
         reported("https://github.com/pydantic/pydantic-ai: verified live on gpt-5.6", "2026-08"),
@@ -61,8 +61,7 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
 @rule(
     when="tools",
     mentions="tool_search",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
         "tools.tool_search",
     ),
@@ -102,8 +101,7 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
 @rule(
     when="tools",
     mentions="tool_search",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Missing required parameter: 'tools[{index}].description'.",
         "tools[{index}].description",
         "missing_required_parameter",
@@ -131,8 +129,7 @@ def search_undescribed(request: Request) -> Iterator[Json]:
 @rule(
     when="tools",
     mentions="tool_search",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid Value: 'tools.tool_search.description'. Server-executed tool_search does not accept a description.",
         "tools",
     ),
@@ -174,8 +171,7 @@ def _history_body(*items: Json, tools: list[Json]) -> Json:
 @rule(
     when="input[]",
     items="function_call",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Missing namespace for function_call '{name}'. It does not exist in the default namespace. Round-trip the "
         "model's function_call item with its namespace field included.",
         "input[{index}].namespace",

@@ -9,7 +9,7 @@ from harness.api.http.dialects import AZURE
 from harness.contract.rule import Case, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.models.research import tool_types
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 AREA = "hosted"
@@ -33,8 +33,7 @@ def _draw_on_azure(**headers: str) -> Case:
     mentions='"image_generation"',
     dialects=AZURE,
     since="2026-07-09",
-    error=ApiError(
-        400,
+    error=bad_request(
         f"imagegen deployment must be provided through header: {IMAGE_DEPLOYMENT}",
         "tools",
         "invalid_request_error",
@@ -68,8 +67,7 @@ def _draw(**settings: str) -> Json:
     when="tools",
     mentions='"input_fidelity"',
     since="2026-07-05",
-    error=ApiError(
-        400,
+    error=bad_request(
         "The model '{model}' does not support the 'input_fidelity' parameter.",
         "tools",
         "invalid_input_fidelity_model",
@@ -115,7 +113,7 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
     reads=(),
     mentions='"size"',
     since="2026-04-21",
-    error=ApiError(400, "Invalid size '{size}'. {reason}", "tools", "invalid_value", IMAGE_ERROR),
+    error=bad_request("Invalid size '{size}'. {reason}", "tools", "invalid_value", IMAGE_ERROR),
     source=[
         reported("public logs of two programs, with the whole error: too few pixels", "2026-05-20"),
         reported("the records of two more, with the whole error: edges that 16 does not divide", "2026-05-24"),

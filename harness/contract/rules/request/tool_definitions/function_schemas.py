@@ -9,7 +9,7 @@ from harness.api.models import Model
 from harness.api.strict_schema import function_problems
 from harness.contract.compile_schema import find_schema_problem
 from harness.contract.rule import reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 AREA = "tools"
@@ -41,11 +41,8 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
-        "Invalid schema for function '{name}': {problem}",
-        "tools[{index}].parameters",
-        "invalid_function_parameters",
+    error=bad_request(
+        "Invalid schema for function '{name}': {problem}", "tools[{index}].parameters", "invalid_function_parameters"
     ),
     source=[
         reported("public reports of three origins", "2026"),

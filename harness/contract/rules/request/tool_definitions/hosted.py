@@ -8,14 +8,14 @@ from harness.api.models import Model
 from harness.api.tools import function_namespaces
 from harness.contract.rule import WorldView, assumed, reported, rule
 from harness.contract.rules.request.models.research import tool_types
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 
 @rule(
     when="tools",
     until="2025-12",
-    error=ApiError(400, "Hosted tool '{type}' is not supported with {model}.", "tools"),
+    error=bad_request("Hosted tool '{type}' is not supported with {model}.", "tools"),
     source=[
         reported("Azure-Samples/computer-use, issue 8: the words, of a deployment", "2025-04-01"),
         reported("recorded by ruby-openai: file_search of gpt-4", "2025"),
@@ -38,7 +38,7 @@ def hosted_tool_unsupported(request: Request, family: Model | None) -> Iterator[
     when="tools",
     reads=(),
     since="2026-01",
-    error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
+    error=bad_request("Tool '{type}' is not supported with {model}.", "tools"),
     source=[
         reported("public reports of twelve origins", "2026-08"),
         reported(
@@ -87,7 +87,7 @@ def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(400, "Parameter 'filters' not supported with model '{model}'", "tools"),
+    error=bad_request("Parameter 'filters' not supported with model '{model}'", "tools"),
     source=reported(
         "public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"
     ),
@@ -124,7 +124,7 @@ _UNUSABLE_WITH_MINIMAL = {
 @rule(
     when="reasoning",
     reads="tools",
-    error=ApiError(400, "The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
+    error=bad_request("The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
     source=[
         reported("https://github.com/dimagi/open-chat-studio/issues/2583: file_search, the whole error", "2025-12-15"),
         reported("public reports of two origins", "2026"),
@@ -163,8 +163,7 @@ _IMAGEGEN: Json = {
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
         "tools",
     ),
@@ -201,8 +200,7 @@ _WEB_NAMESPACE: Json = {
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid Value: 'tools.namespace'. User-defined namespace '{name}' collides with an existing tool namespace.",
         "tools.namespace",
     ),

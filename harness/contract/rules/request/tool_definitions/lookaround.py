@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.api.models import Model
 from harness.contract.rule import Case, assumed, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 AREA = "tools"
@@ -44,11 +44,8 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
     reads=(),
     mentions=("(?=", "(?!", "(?<=", "(?<!"),
     since="2026-05-24",
-    error=ApiError(
-        400,
-        "Invalid JSON schema: regex lookaround is not supported. Found at {place}.",
-        "{path}",
-        "invalid_json_schema",
+    error=bad_request(
+        "Invalid JSON schema: regex lookaround is not supported. Found at {place}.", "{path}", "invalid_json_schema"
     ),
     source=[
         reported("https://github.com/decolua/9router/issues/1556: gpt-5.5, with param and code", "2026-05-29"),

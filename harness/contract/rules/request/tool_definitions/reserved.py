@@ -10,7 +10,7 @@ from harness.api.models import Model
 from harness.api.tools import declared_tools
 from harness.contract.rule import Case, WorldView, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 _PYTHON: Json = {"type": "function", "name": "python", "parameters": {}, "strict": False}
@@ -24,10 +24,8 @@ _RESERVED_BY_ALL = "2026-07-21"
     mentions='"python"',
     dialects=OPENAI,
     since="2025-04-16",
-    error=ApiError(
-        400,
-        "The function name '{name}' is reserved for use by this model. Please use a different function name.",
-        "tools",
+    error=bad_request(
+        "The function name '{name}' is reserved for use by this model. Please use a different function name.", "tools"
     ),
     source=[
         reported(
@@ -86,8 +84,7 @@ _NAMESPACE = ("namespace", "collaboration")
     mentions='"collaboration"',
     dialects=OPENAI,
     since="2026-07-09",
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid Value: 'tools'. Function 'collaboration.{name}' is reserved for use by this model and must match the "
         "configured schema.",
         "tools",
@@ -130,10 +127,8 @@ def _is_encrypted(function: Json) -> bool:
     mentions='"collaboration"',
     dialects=AZURE_DIALECTS,
     since="2026-07-09",
-    error=ApiError(
-        400,
-        "Invalid Value: 'tools'. Namespace 'collaboration' is reserved for encrypted tool use by this model.",
-        "tools",
+    error=bad_request(
+        "Invalid Value: 'tools'. Namespace 'collaboration' is reserved for encrypted tool use by this model.", "tools"
     ),
     source=[
         reported("https://github.com/openai/codex/issues/31882: gpt-5.6 on Azure", "2026-07-09"),

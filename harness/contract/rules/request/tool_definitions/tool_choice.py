@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.http.dialects import agent_of
 from harness.api.models import Model
 from harness.contract.rule import Case, assumed, recorded, reported, rule
-from harness.core.errors import ApiError
+from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
@@ -37,7 +37,7 @@ def _chosen_tool_names(choice: object) -> list[str]:
 @rule(
     when="tool_choice",
     until="2026-09",
-    error=ApiError(400, "Tool choice '{type}' not found in 'tools' parameter.", "tool_choice"),
+    error=bad_request("Tool choice '{type}' not found in 'tools' parameter.", "tool_choice"),
     source=[
         recorded("a public project: a function, gpt-5-nano", "2026-01-19"),
         reported(
@@ -70,7 +70,7 @@ def chosen_tool_without_tools(request: Request) -> Iterator[Json]:
 
 @rule(
     when="tool_choice",
-    error=ApiError(400, "Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
+    error=bad_request("Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
     source=[
         reported("public reports of three origins: required", "2026-10-07"),
         reported("public report of a function that is named: gpt-6-luna", "2026-10-07"),
@@ -99,7 +99,7 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
 
 @rule(
     when="tool_choice",
-    error=ApiError(400, "Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
+    error=bad_request("Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
     source=[
         reported("public reports of two origins", "2026"),
         reported(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 
@@ -29,8 +29,7 @@ _TUNNEL = f"tunnel_{'0' * 32}"
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'server_url', "
         "'connector_id', or 'tunnel_id'.",
         "{path}",
@@ -61,8 +60,7 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
         "{path}",
         "mutually_exclusive_parameters",
@@ -91,8 +89,7 @@ def mcp_with_two_servers(request: Request) -> Iterator[Json]:
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
+    error=bad_request(
         "Invalid input {label}: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'",
         "tools",
     ),
@@ -125,7 +122,7 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(400, "Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
+    error=bad_request("Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
     source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
     rejects={"Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
     accepts=[{"tools": [_mcp_tool("a"), _mcp_tool("b")]}],
@@ -144,11 +141,8 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(
-        400,
-        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
-        "{path}",
-        "invalid_value",
+    error=bad_request(
+        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"
     ),
     source=[
         reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
@@ -235,7 +229,7 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     when="tools",
     reads=(),
-    error=ApiError(400, "The local_shell tool is no longer supported.", "tools"),
+    error=bad_request("The local_shell tool is no longer supported.", "tools"),
     source=[
         reported("public probes of three origins: every model", "2026-05"),
         assumed("that param is `tools`, as for other tools"),
@@ -259,11 +253,8 @@ MOST_VECTOR_STORES = 2
     mentions="file_search",
     reads=(),
     dialects=OPENAI,
-    error=ApiError(
-        400,
-        f"Invalid input: maximum of {MOST_VECTOR_STORES} vector stores allowed.",
-        "tools",
-        "integer_above_max_value",
+    error=bad_request(
+        f"Invalid input: maximum of {MOST_VECTOR_STORES} vector stores allowed.", "tools", "integer_above_max_value"
     ),
     source=[
         reported("public notes of a probe with one, two and three stores, with the whole error", "2026-08-18"),
