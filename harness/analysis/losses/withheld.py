@@ -29,7 +29,7 @@ from harness.analysis.losses.examples import (
     user,
 )
 from harness.analysis.prefix import FirstDifference, find_difference, view_items
-from harness.analysis.withheld import end_user, view_settings
+from harness.analysis.withhold_reasoning import end_user, view_settings
 from harness.api.models import MODELS, Model
 from harness.contract.rule import Case
 from harness.core.exchange import Json

@@ -16,7 +16,7 @@ from harness.cassettes.scrubbing.encodings import json_escapes
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import KnownValues
-from harness.cassettes.scrubbing.secret_forms import collect_texts, pieces_in
+from harness.cassettes.scrubbing.secrets_without_prefix import collect_texts, pieces_in
 from harness.core.errors import Malformed
 from harness.core.secrets import SECRET_HEADERS, TOKEN_PATTERN
 

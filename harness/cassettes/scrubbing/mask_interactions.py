@@ -16,7 +16,7 @@ from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import KnownValues, mask
-from harness.cassettes.scrubbing.secret_forms import find_pieces
+from harness.cassettes.scrubbing.secrets_without_prefix import find_pieces
 from harness.core.secrets import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(

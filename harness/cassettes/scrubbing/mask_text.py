@@ -33,8 +33,8 @@ from harness.cassettes.scrubbing.encodings import (
     unescape_entities,
 )
 from harness.cassettes.scrubbing.masks import KnownValues, mask, pseudonym
-from harness.cassettes.scrubbing.secret_forms import mask_forms
 from harness.cassettes.scrubbing.secret_names import is_secret_member, labels_secret
+from harness.cassettes.scrubbing.secrets_without_prefix import mask_forms
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING
 

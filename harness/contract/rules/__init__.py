@@ -11,8 +11,8 @@ from harness.core.registry import import_modules
 
 MODULES = (
     "http.access",
-    "http.gateway",
-    "http.deployments",
+    "http.azure.gateway",
+    "http.azure.deployments",
     "http.transport",
     "http.beta",
     "foundry.preview",

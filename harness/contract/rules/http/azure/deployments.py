@@ -16,7 +16,7 @@ from harness.contract.rules.example_requests import (
     PROJECT_PATH,
     VALID_BODY,
 )
-from harness.contract.rules.http.gateway import gateway_error
+from harness.contract.rules.http.azure.gateway import gateway_error
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
