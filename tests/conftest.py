@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import typer.testing
 
 pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end", "tests.verify")
@@ -26,6 +28,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # Every client loads the authorities that it trusts, 35 ms for those of a system; no test speaks to the world outside.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "authority.pem")
+
+# A runner of commands builds all of them anew for each command line, which takes longer than most commands.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 # A job in the background ignores SIGINT, which some tests send to their own process.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -13,16 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import vcr
 
 from harness.cli.support.app import REDRAW_SECONDS, progress
-from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
 from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
+from tests.support.schemas import assert_conforms
 from tests.support.slow import slow_except_every
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +34,7 @@ def told(tmp_path: Path, *paths: str | Path) -> dict[str, Any]:
     """Return the JSON report, which must be as its schema says."""
     verify(*paths, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
-    jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
+    assert_conforms(said, "verify")
     return said
 
 

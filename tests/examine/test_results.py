@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.examine.adapter import Declaration
 from harness.examine.results import (
@@ -31,6 +29,7 @@ from harness.report.formats.json_file import merge_reports
 from harness.report.report import Report
 from tests.support.examined import cell, render_results, results, write_results
 from tests.support.pages import in_page
+from tests.support.schemas import assert_conforms
 
 RED = cell("answers/text", "fail", "plain,replay", "must", "it is not said", "in detail")
 GREEN = cell("answers/text", "pass", "stream,replay")
@@ -43,7 +42,7 @@ SAME_CAUSE = [
 
 def test_json_is_as_its_schema_says() -> None:
     said = json.loads(render_results(results(RED, GREEN, cell("tools/one-call", "not applicable", "")), ".json"))
-    jsonschema.validate(said, json.loads((schemas_directory() / "report.json").read_text()))
+    assert_conforms(said, "report")
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

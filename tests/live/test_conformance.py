@@ -15,13 +15,12 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-import jsonschema
 import pytest
 from typer.testing import Result
 from websockets.exceptions import ConnectionClosed
 
 from harness.answers.encode import encode_event
-from harness.contract.schema import load, schemas_directory
+from harness.contract.schema import load
 from harness.core.errors import ConfigError
 from harness.core.exchange import ReceivedRequest
 from harness.items.kind import item_types
@@ -39,6 +38,7 @@ from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 from tests.support.command_line import run_cli
+from tests.support.schemas import assert_conforms
 from tests.support.servers.socket_server import over_sockets
 
 KEY = "sk-conformance-0123456789"
@@ -173,7 +173,7 @@ class TestARightServer:
 
     @pytest.mark.slow
     def test_the_report_is_as_its_schema_says(self, examined: Examined) -> None:
-        jsonschema.validate(examined.report, json.loads((schemas_directory() / "server.json").read_text()))
+        assert_conforms(examined.report, "server")
         assert examined.report["sections"]["refuses"]["of"] > 600
 
     @pytest.mark.slow
@@ -422,7 +422,7 @@ class TestAWrongServer:
         assert score.percent is not None
         assert score.percent < 40
         assert score.forms["answers"]["conform"] == 0
-        jsonschema.validate(score_json(score, KEY), json.loads((schemas_directory() / "server.json").read_text()))
+        assert_conforms(score_json(score, KEY), "server")
 
 
 def _due_grade(expected: Any, got: Any) -> str:

@@ -49,6 +49,11 @@ def _parse(source: str) -> ast.AST:
 
 PLUGINS = (harness.pytest_plugin.plugin, pytest_asyncio.plugin, anyio.pytest_plugin)
 """What a run inside loads; to look through all that is installed, as `-p` does, would take longer than its tests."""
+WITHOUT = [
+    f"-pno:{name}"
+    for name in ("doctest", "faulthandler", "legacypath", "pastebin", "setuponly", "setupplan", "stepwise")
+]
+"""Plugins of pytest that it does without: each would be searched for fixtures in every run."""
 
 
 class KeptModules:
@@ -114,6 +119,6 @@ def run(
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             patch.setattr(pytest.PytestPluginManager, "load_setuptools_entrypoints", lambda *_, **__: 0)
             patch.setattr("_pytest._code.code.getstatementrange_ast", _find_statement)
-            return InnerRun(pytester.runpytest_inprocess(*options, plugins=[*PLUGINS, kept_modules]))
+            return InnerRun(pytester.runpytest_inprocess(*WITHOUT, *options, plugins=[*PLUGINS, kept_modules]))
 
     return run

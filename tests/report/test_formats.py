@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree as Xml
 
-import jsonschema
 import orjson
 import pytest
 import typer
@@ -19,7 +18,6 @@ from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 from harness.cli.report import report, with_format_options
-from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.text import escape_controls
 from harness.explain.model import ReportFinding
@@ -32,13 +30,14 @@ from harness.viewer.page import empty_page
 from harness.viewer.pool import PoolReader
 from tests.support.pages import Scripts, in_page
 from tests.support.reports import EXPECTED, FAILED, KEY, REFUSED, UNUSED, make_report, passed, passed_with
+from tests.support.schemas import assert_conforms
 
 # JSON
 
 
 def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
     said = json.loads(render_report(make_report(passed_with(), FAILED, rules={"auth_missing"}), ".json"))
-    jsonschema.validate(said, json.loads((schemas_directory() / "report.json").read_text()))
+    assert_conforms(said, "report")
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from harness.cassettes.format.interaction import Interaction
-from harness.contract.schema import schemas_directory
 from harness.core.exchange import Json
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -19,6 +16,7 @@ from harness.verify.examples import as_recorded
 from harness.verify.run import JudgeOptions, Tally, verify_recordings
 from harness.world.route import Turn
 from tests.support.in_process import post
+from tests.support.schemas import assert_conforms
 
 KEY = "sk-recording-0123456789"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
@@ -79,7 +77,7 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False)
     with (tmp_path / "report.json").open("wb") as out:
         output.write_json(tally, out)
     report = json.loads((tmp_path / "report.json").read_text())
-    jsonschema.validate(report, json.loads((schemas_directory() / "verify.json").read_text()))
+    assert_conforms(report, "verify")
     return tally, report
 
 

@@ -7,10 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from harness.analysis.loss import losses_of
-from harness.contract.schema import schemas_directory
 from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.explain.model import ReportFinding
@@ -22,6 +19,7 @@ from harness.report.report import Report, ReportCase
 from harness.server.mock_api import MockApi
 from harness.world.world import World
 from tests.support import in_process
+from tests.support.schemas import assert_conforms
 
 KEY = "sk-harness-0123456789abcdef"
 REFUSED = ReportFinding(
@@ -77,7 +75,7 @@ def passed(id: str = "test_b.py::test_ok", **members: object) -> ReportCase:
 
 def read_valid_report(file: Path) -> Report:
     """Return what a JSON report tells; it must be as its schema says."""
-    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
+    assert_conforms(json.loads(file.read_text()), "report")
     return read_report(file)
 
 

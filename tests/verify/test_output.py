@@ -7,11 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from typer.testing import Result
 
-from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.live.conformance.score import Score, explain_nothing_asked
 from harness.report.formats.json_file import read_report
@@ -20,6 +18,7 @@ from harness.verify import output
 from harness.verify.judging.circumstances import parse_host
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, error, exchange, judged, recorded, write_jsonl
+from tests.support.schemas import assert_conforms
 
 
 def test_the_report_lists_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
@@ -91,7 +90,7 @@ class TestVerify:
         file = write_jsonl(tmp_path, [OTHER])
         run_cli("verify", file, "--json", tmp_path / "said.json")
         said = json.loads((tmp_path / "said.json").read_text())
-        jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
+        assert_conforms(said, "verify")
         assert said["nothing_judged"].startswith("nothing was judged: 1 exchange, and none that can be judged.")
 
     def test_the_reason_fails_the_reports(self, tmp_path: Path) -> None:

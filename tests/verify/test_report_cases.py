@@ -8,12 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
-from harness.contract.schema import schemas_directory
 from harness.explain.model import ReportFinding
 from harness.items import message
 from harness.report.api_coverage import measure_coverage
@@ -24,6 +22,7 @@ from harness.verify.report_cases import VERDICT_TEXTS, build_journal
 from tests.support.command_line import run_cli
 from tests.support.pages import in_page
 from tests.support.recordings import HI, KEY, URI, error, exchange, over_http, recorded, sse, streamed, write_jsonl
+from tests.support.schemas import assert_conforms
 from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
 ROOT = Path(__file__).parents[2]
@@ -46,9 +45,7 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
     """Return the JSON report of recordings, which must be as its schema says."""
     result = verify(*paths, "--report", "o.json")
     assert result.exit_code == code, result.output
-    jsonschema.validate(
-        json.loads(Path("o.json").read_text()), json.loads((schemas_directory() / "report.json").read_text())
-    )
+    assert_conforms(json.loads(Path("o.json").read_text()), "report")
     return read_report(Path("o.json"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import shake_256
+from mmap import ACCESS_COPY, mmap
 
 from harness.cassettes.scrubbing.encodings import json_escapes
 
@@ -141,7 +142,7 @@ class SeenWords:
     def __init__(self) -> None:
         self._known: set[str] = set()
         self._joined = bytearray()
-        self._pieces = bytearray(_SLOTS // 8)
+        self._pieces = mmap(-1, _SLOTS // 8, access=ACCESS_COPY)  # takes memory where bits are set
         self._hidden: dict[int, str] = {}
 
     def add(self, number: int, text: str, decoded: Iterable[str]) -> None:

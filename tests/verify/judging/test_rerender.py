@@ -7,12 +7,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.contract.schema import schemas_directory
 from harness.ending import failed, incomplete
 from harness.items import (
     code_interpreter_call,
@@ -34,6 +32,7 @@ from harness.verify.run import verify_recordings
 from harness.world.route import Turn
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
+from tests.support.schemas import assert_conforms
 from tests.support.slow import slow_except_every
 from tests.support.streams import ITEMS
 from tests.support.tools import functions
@@ -352,6 +351,6 @@ class TestVerify:
         assert "  recorded  response.created: response.temperature 0.3" in result.stdout
         run_cli("verify", "--respell", file, "--json", tmp_path / "said")
         answer_body = json.loads((tmp_path / "said").read_text())
-        jsonschema.validate(answer_body, json.loads((schemas_directory() / "verify.json").read_text()))
+        assert_conforms(answer_body, "verify")
         assert answer_body["respelled"]["same"] == 1
         assert [entry["at"] for entry in answer_body["respelled"]["different"]] == ["events[0]"]
