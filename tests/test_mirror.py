@@ -61,7 +61,7 @@ TESTED_WITH = {
     "server/control_plane/test_acts.py": {"server/held_requests"},
     "server/control_plane/test_app.py": {
         "server/control_plane/requests",
-        "server/judgement",
+        "server/judge_world",
         "world/scripting/settings",
     },
     "server/test_mock_api.py": {"endpoints/request", "server/answering", "world/api_call"},

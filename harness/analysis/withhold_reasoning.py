@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import orjson
 
-from harness.analysis.prefix import view_items, view_tools
+from harness.analysis.prompt_prefix import view_items, view_tools
 from harness.api.encrypted_content import owner_of_content
 from harness.api.models import Model
 from harness.core.exchange import Json

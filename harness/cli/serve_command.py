@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from harness.report.api_coverage import Coverage
     from harness.report.report import ReportCase, RunFacts, UnknownModels
     from harness.server.control_plane.access import ControlAccess
-    from harness.server.judgement import Permitted
+    from harness.server.judge_world import Permitted
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
     from harness.world.world import World
@@ -121,7 +121,7 @@ class CommandReport(ApiObserver):
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
         from harness.report.report import ReportCase, count_unknown_models
-        from harness.server.judgement import judge_world
+        from harness.server.judge_world import judge_world
         from harness.world.mock import Mock
 
         if not (world.exchanges or world.unused):
@@ -221,7 +221,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 def _problems(api: MockApi, permitted: Permitted) -> Iterator[str]:
     """Yield why a run fails although its command passed, for each World and for requests that reached none."""
     from harness.explain.stray import unknown_key_cause
-    from harness.server.judgement import judge_world
+    from harness.server.judge_world import judge_world
     from harness.world.mock import Mock
 
     if cause := unknown_key_cause(api.strays):

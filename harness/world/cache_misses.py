@@ -9,7 +9,7 @@ from json import dumps
 from typing import NamedTuple
 
 from harness.analysis.lanes import INSTRUCTION_ROLES, ReferenceKey, reference_keys
-from harness.analysis.prefix import ABSENT, FirstDifference, find_difference, view_items
+from harness.analysis.prompt_prefix import ABSENT, FirstDifference, find_difference, view_items
 from harness.answers.prompt import Prompt
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json

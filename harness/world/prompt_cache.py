@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.prefix import split_item, view_part, view_tools
+from harness.analysis.prompt_prefix import split_item, view_part, view_tools
 from harness.answers.parameters import default_retention
 from harness.answers.prompt import Prompt
 from harness.api.tokens import estimate_tokens

@@ -34,7 +34,7 @@ from harness.report.report import (
     summary_line,
     unknown_model_lines,
 )
-from harness.server.judgement import judge_world
+from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.viewer.build_run import build_run
 from tests.support.in_process import Client, error

@@ -26,7 +26,7 @@ from harness.explain.verdict import find_suspects
 from harness.items import message
 from harness.server import http_server as module
 from harness.server.http_server import App, Server, bind, serve_in_thread
-from harness.server.judgement import Permitted, judge_world
+from harness.server.judge_world import Permitted, judge_world
 from harness.server.mock_api import MockApi
 from harness.server.transport.deliver import WRITE_SIZE, send_answer
 from harness.server.websocket.session import SocketSession

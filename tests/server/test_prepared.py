@@ -20,7 +20,7 @@ from harness.endpoints.request import read_request
 from harness.faults import cut, hang_up, rate_limit, server_error
 from harness.items import function_call, message, reasoning, web_search_call
 from harness.server import prepared
-from harness.server.judgement import judge_world
+from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.server.prepared import PreparedRequests
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from harness.server.judgement import judge_world
+from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.refusals import MAX_BODY, MAX_SHOWN

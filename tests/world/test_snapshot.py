@@ -14,7 +14,7 @@ from harness.core.exchange import Exchange, ReceivedRequest, SentTurn
 from harness.explain.verdict import find_verdict
 from harness.items import mcp_approval_request
 from harness.items.kind import Item
-from harness.server.judgement import judge_world
+from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, build_case
 from harness.world.snapshot import take_snapshot

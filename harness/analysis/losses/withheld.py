@@ -28,7 +28,7 @@ from harness.analysis.losses.examples import (
     output,
     user,
 )
-from harness.analysis.prefix import FirstDifference, find_difference, view_items
+from harness.analysis.prompt_prefix import FirstDifference, find_difference, view_items
 from harness.analysis.withhold_reasoning import end_user, view_settings
 from harness.api.models import MODELS, Model
 from harness.contract.rule import Case

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.prefix import ABSENT, FirstDifference, find_difference, view_items
+from harness.analysis.prompt_prefix import ABSENT, FirstDifference, find_difference, view_items
 from harness.core.exchange import Json
 
 DEEP = "[" * 1_000 + "]" * 1_000
