@@ -290,7 +290,7 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         raise typer.BadParameter("--unused, --losses, --report and --trace need a COMMAND: pass one after --.")
     if "workers" in given:
         raise typer.BadParameter(
-            "--workers is gone: start several servers behind a proxy that hashes the key; docs/processes.md has recipes."
+            "--workers is gone: start several servers behind a proxy that hashes the key, such as nginx or HAProxy."
         )
     if options.opens and options.command:
         raise typer.BadParameter("--open shows a server; for a COMMAND, write a page: --report FILE.html.")

@@ -91,7 +91,7 @@ def find_coding_agent(name: str) -> CodingCli:
     """Return a coding agent by name; ConfigError for another name."""
     if name not in CODING_AGENTS:
         more = " Claude Code speaks Anthropic's Messages API, which the mock does not." if "claude" in name else ""
-        raise ConfigError(f"no coding agent {name!r}: there is {', '.join(CODING_AGENTS)}.{more}")
+        raise ConfigError(f"no coding agent {name!r}. Use one of: {', '.join(CODING_AGENTS)}.{more}")
     return CODING_AGENTS[name]
 
 

@@ -29,8 +29,8 @@ def rerun_test(test: str, releases: Sequence[str], folder: Path) -> Path:
     file = test.partition("::")[0]
     if not Path(file).is_file():
         raise ConfigError(
-            f"--with: {file}: no such file here. Run the command in the folder from which pytest names its tests; what is "
-            "no pytest test becomes one with --write-test FILE."
+            f"--with: {file}: no such file here. Run the command in the folder from which pytest names its "
+            "tests; anything but a pytest test becomes one with --write-test FILE."
         )
     options = ["-q", "--harness-trace=all", f"--harness-trace-dir={folder}"]
     line = [*python_with(releases), "-m", "pytest", test, *options]

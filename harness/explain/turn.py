@@ -38,7 +38,7 @@ def unused_cause(world: World) -> Cause:
         kind="unused",
         where=list_unused(world),
         why=f"request {refused.number}, the last one, was refused and therefore took no turn" if refused else "",
-        fix="Remove what is not needed, or find out why the requests for it did not come.",
+        fix="Remove the turns that are not needed, or find out why no request came for them.",
         allow=world.vocabulary.allow_unused,
     )
 

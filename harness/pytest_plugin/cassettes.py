@@ -239,7 +239,9 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     read_marker_options(node)
     marker = read_cassette_marker(node)
     if "openai_mock" in getattr(node, "fixturenames", ()):
-        raise ConfigError("a test with the fixture `mock` cannot record its cassette: leave that out while recording.")
+        raise ConfigError(
+            "a test with the fixture `mock` cannot record its cassette: leave the fixture out while recording."
+        )
     path = cassette_path(config, marker.name)
     mode = _record_mode(config, path)
     hint = _record_hint(node, mode)

@@ -130,7 +130,7 @@ def test_a_program_that_is_not_there_is_named_with_its_package(mock: Mock, monke
 
 
 def test_another_wire_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"there is codex, copilot, opencode, pi\. Claude Code speaks Anthropic's"):
+    with pytest.raises(ConfigError, match=r"Use one of: codex, copilot, opencode, pi\. Claude Code speaks Anthropic's"):
         find_coding_agent("claude")
 
 

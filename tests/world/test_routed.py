@@ -207,7 +207,7 @@ class TestWhatNoRequestTook:
             "  where   route('POST', '/embeddings'): 500 'down'\n"
             "          route('POST', '/embeddings'): refusal\n"
             f"          route('POST', '/embeddings'): the function raises ({place})\n"
-            "  fix     Remove what is not needed, or find out why the requests for it did not come.\n"
+            "  fix     Remove the turns that are not needed, or find out why no request came for them.\n"
             '  allow   @pytest.mark.harness(unused="allow")\n'
             "  manual  responses-harness manual turns-are-left"
         )
