@@ -112,6 +112,11 @@ MAX_SHOWN = 121
 """The maximum length of a text or of arguments in a problem."""
 
 
+def asks_for_form(body: Json) -> bool:
+    """Return whether a request says what form the answer has: that of a text, or a call."""
+    return bool(body.get("text") or body.get("tool_choice"))
+
+
 def find_turn_problem(
     body: Json, items: Sequence[Item], ending: Ending, read: ReadItems, words: Vocabulary = PYTHON
 ) -> str:
@@ -122,8 +127,6 @@ def find_turn_problem(
     if ending.off_schema:
         return ""
     text, choice = body.get("text"), body.get("tool_choice")
-    if not (text or choice or [True for item in items if not item.is_text]):
-        return ""  # most turns
     if problem := _find_agent_problem(body, items, ending):
         return problem
     calls = [item for item in items if ITEMS[item.type].tool_types]

@@ -15,6 +15,7 @@ from harness.analysis.call_ledger import APPROVAL_TYPES, concerns_approvals
 from harness.analysis.withhold_reasoning import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
+from harness.answers.turn_problem import asks_for_form
 from harness.api.project_types import PROMPT, NamedAgent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
@@ -67,7 +68,8 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     scripted, ending = split_ending(taken.lines)
     is_text = not [True for item in scripted if not item.is_text]
     items = scripted if is_text else name_approvals(scripted, prompt.transcript)
-    taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
+    if not is_text or asks_for_form(prompt.body):  # most turns are of text, which answers any other request
+        taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
     return Turn(taken, items, ending, waiting, is_text)
 
 

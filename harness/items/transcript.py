@@ -206,7 +206,8 @@ class Transcript:
     @property
     def types(self) -> Set[str]:
         """The types of all items."""
-        return self.added_by_type.keys() | self.stored.facts.types
+        stored = self.stored.facts.types
+        return self.added_by_type.keys() | stored if stored else self.added_by_type.keys()
 
     @property
     def tokens(self) -> int:

@@ -38,7 +38,7 @@ def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
 def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = EMPTY_MAPPING) -> str | None:
     """Read the key of a request in a dialect: Azure's dialects also take `api-key`, Foundry also a signed URL."""
     if dialect == OPENAI:
-        return bearer_key(headers)
+        return _read_bearer(headers.get("authorization", ""))
     key = headers.get("api-key") or bearer_key(headers)
     return signing_key(query) if key is None and query and dialect == FOUNDRY else key
 

@@ -86,7 +86,7 @@ class MockApi(KeyedWorlds):
         With `is_own` False the request was answered by another process and is only replayed here: no observer hears of
         it. Pass `edge` if you send the answer; otherwise it counts as sent on return.
         """
-        begun, arrived = perf_counter(), time()
+        begun, seen = perf_counter(), edge or (time() if is_own else None)
 
         # World: the key leads to it, and its dialect decides what the path means.
         place, world = self._find_world(received)
@@ -107,7 +107,7 @@ class MockApi(KeyedWorlds):
         answer = self._add_headers(request, answer, world)
 
         # Note: in the journal of the World or among the strays, then for the observers.
-        self._note(request, answer, world, edge or (arrived if is_own else None), is_own=is_own)
+        self._note(request, answer, world, seen, is_own=is_own)
         if is_own and answer.status >= self.observers.least_status:
             self.observers.on_answer(AnsweredRequest(begun, received, answer, world=world))
         return answer
@@ -175,7 +175,7 @@ class MockApi(KeyedWorlds):
     def _add_headers(self, request: Request, answer: Answer, world: World | None) -> Answer:
         self.stray_count += world is None
         if request.dialect == OPENAI:
-            return _with_headers(answer, world.ids.request() if world else f"req_{self.stray_count:032x}")
+            return _with_headers(answer, f"req_{self.stray_count:032x}" if world is None else world.ids.request())
         if world is not None:
             return add_azure_headers(request, answer, world.ids.guid, world.models, world.as_of)
         return add_azure_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)

@@ -191,7 +191,6 @@ class Route:
 
         A generator provides its next yield; once it returns, it provides no lines and is dropped.
         """
-        turned: Any
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
             # The generator is called once, with the first request; it waits where it yields.
@@ -199,30 +198,29 @@ class Route:
         if isinstance(turn, Repeated):
             turn = turn.turns[self.replayed % len(turn.turns)]
             self.replayed += 1
-            turned = self._play(turn, request)
-        elif isinstance(turn, Iterator):
-            turned = self._call_user_code(_resume_turns, turn, request)
-            # An empty turn makes the script look for the next one, for the same request.
-            if turned is _EXHAUSTED:
-                self._drop_first()
-                return []
-        else:
+        elif not isinstance(turn, Iterator):
             self._drop_first()
-            turned = self._play(turn, request)
+        # A plain turn was read when it was scripted.
+        lines = self._run(turn, request) if callable(turn) or isinstance(turn, Iterator) else _as_lines(turn)
+        if not lines:
+            self._drop_first()
+            return lines
         self.taken += 1
-        try:
-            lines = parse_turn(turned, self)
-        except ScriptError as problem:
-            # A plain turn was checked when it was scripted: only what a function made needs its place.
-            if turned is turn:
-                raise
-            raise ScriptError(str(problem), [f"  at {describe_code(turn)}, which returned it"]) from problem
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
 
-    def _play(self, turn: Turn, request: Request) -> Any:
-        return self._call_user_code(turn, _lend(request)) if callable(turn) else turn
+    def _run(self, turn: Any, request: Request) -> list[TurnLine]:
+        """Return the lines that a function or generator provides; none at the end of a generator."""
+        if callable(turn):
+            returned = self._call_user_code(turn, _lend(request))
+        elif (returned := self._call_user_code(_resume_turns, turn, request)) is _EXHAUSTED:
+            return []  # the script looks for the next turn, for the same request
+        try:
+            return parse_turn(returned, self)
+        except ScriptError as problem:
+            self.taken += 1
+            raise ScriptError(str(problem), [f"  at {describe_code(turn)}, which returned it"]) from problem
 
     def _drop_first(self) -> None:
         self.turns.popleft()
@@ -246,6 +244,10 @@ class Route:
 
 
 _EXHAUSTED = object()
+
+
+def _as_lines(turn: Any) -> list[TurnLine]:
+    return turn if isinstance(turn, list) else [turn]
 
 
 def _lend(request: Request) -> Request:

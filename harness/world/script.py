@@ -132,7 +132,7 @@ class Script:
     @property
     def all_routes(self) -> list[Route]:
         """The routes in the order in which they are tried."""
-        return [*self.routes, *([self.default] if self.default else [])]
+        return [*self.routes, self.default] if self.default else self.routes
 
     @property
     def unused(self) -> list[tuple[Route, Turn]]:

@@ -152,8 +152,8 @@ class Store:
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
         own = self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers
-        bounded: list[Table[Any] | None] = [*own, *map(self.declared.get, BOUNDED_TABLES)]
-        for hidden in filter(None, bounded):
+        bounded: list[Table[Any]] = [*own, *[self.declared[name] for name in BOUNDED_TABLES if name in self.declared]]
+        for hidden in bounded:
             if len(hidden) > more:
                 for id in oldest_beyond(hidden, more):
                     del hidden[id]

@@ -23,6 +23,7 @@ from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
 from harness.core.exchange import ReceivedRequest
 from harness.core.headers import header_pairs
+from harness.core.limits import COLLECTED_ANSWERS, collect_new_garbage
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope, connection_scope
 from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, Service
 from harness.server.transport.framing import Headers, encode_text
@@ -31,7 +32,6 @@ from harness.server.transport.request_parser import (
     END,
     BadRequest,
     Part,
-    RequestAtOnce,
     RequestHead,
     RequestParser,
     Upgrade,
@@ -96,6 +96,7 @@ class HttpConnection(asyncio.Protocol):
         self._app_state = app_state
         self._keep_alive = keep_alive
         self._service = service
+        self._whole_head: RequestHead | None = None
         self._parser: RequestParser | None = None
         self._since = self.loop.time()
         self._arrived = 0.0
@@ -158,7 +159,7 @@ class HttpConnection(asyncio.Protocol):
         self._received += len(data)
         self._parser = self._parser or RequestParser()
         for part in self._parser.feed(data):
-            if isinstance(part, RequestAtOnce):
+            if type(part) is tuple:
                 self._arrived = time()
                 self._begin_exchange(*part)
             else:
@@ -187,14 +188,16 @@ class HttpConnection(asyncio.Protocol):
 
     def _begin_exchange(self, head: RequestHead, body: bytes | None = None) -> None:
         """Begin a request whose head has arrived, maybe with all of its body."""
-        service = self._service
-        try:
-            if service is None or not service.takes_whole(head):
-                service = None
-            scope = None if service else head.as_scope()
-        except BadRequest as problem:
-            self._refuse(400, str(problem))
-            return
+        service, scope = self._service, None
+        if head is not self._whole_head:  # most clients send the same head again
+            try:
+                if service is None or not service.takes_whole(head):
+                    service, scope = None, head.as_scope()
+                else:
+                    self._whole_head = head
+            except BadRequest as problem:
+                self._refuse(400, str(problem))
+                return
         edge = SendRecord(self._arrived, self.number)
         keep_alive = self._keep_alive and head.keeps_alive
         exchange = HttpExchange(self, head, edge, service, body, keep_alive=keep_alive)
@@ -243,6 +246,8 @@ class HttpConnection(asyncio.Protocol):
         """Finish an exchange, and start the next one or end the connection."""
         self.exchanges.popleft()
         self._server_state.total_requests += 1
+        if not self._server_state.total_requests % COLLECTED_ANSWERS:
+            collect_new_garbage()
         if self.transport.is_closing():
             return
         self.flow.resume_reading()

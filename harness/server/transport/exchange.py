@@ -189,8 +189,8 @@ class HttpExchange:
 
     def _read_body(self) -> bytes:
         """Return what has arrived of the body since the last call."""
-        body, self._body, self._unread, self._has_news = b"".join(self._body), [], 0, False
-        return body
+        parts, self._body, self._unread, self._has_news = self._body, [], 0, False
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def abandon(self) -> None:
         """Handle the client's disconnect."""

@@ -125,15 +125,10 @@ class Upgrade(NamedTuple):
     head: RequestHead
 
 
-class RequestAtOnce(NamedTuple):
-    """A request that arrived all at once."""
-
-    head: RequestHead
-    body: bytes
-
-
+RequestAtOnce = tuple[RequestHead, bytes]
+"""A request that arrived all at once: its head and its body."""
 Part = RequestAtOnce | Mark | RequestHead | bytes | Upgrade | BadRequest
-"""A request, or a part: BEGIN, its head, parts of its body, END. Nothing follows an upgrade or an invalid request."""
+"""A whole request, or a part: BEGIN, its head, parts of its body, END. Nothing follows an upgrade or an invalid request."""
 
 
 class RequestParser:
@@ -168,7 +163,7 @@ class RequestParser:
                 break
             end = body_start + (head.body_size or 0)
             if end <= size:
-                self._parts.append(RequestAtOnce(head, data[body_start:end]))
+                self._parts.append((head, data[body_start:end]))
                 start = end
             else:
                 self._parts += (BEGIN, head)
