@@ -108,7 +108,7 @@ def test_a_builder_takes_no_such_keyword(mock, ask):
 
 @pytest.mark.cause(
     title="1 turn of the script was never used.",
-    fix="Remove what is not needed",
+    fix="Remove the turns that are not needed",
     place='message "Again."',
 )
 def test_a_turn_is_left(mock, ask):
