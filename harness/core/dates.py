@@ -68,7 +68,7 @@ def _find_day(text: object) -> re.Match[str] | None:
 def last_day(limit: str) -> str:
     """Return the last day of a year, a month or a day."""
     month = f"{limit}-12"[:7]
-    return limit if len(limit) == 10 else f"{month}-{_days_in_month(month)}"
+    return limit if len(limit) == 10 else f"{month}-{monthrange(int(month[:4]), int(month[5:7]))[1]}"
 
 
 def start_of_clock(day: str) -> int:
@@ -117,7 +117,7 @@ def is_uncertain_on(day: str, since: str, until: str) -> bool:
 def days_of_change(entries: Iterable[Dated]) -> tuple[str, ...]:
     """Return the days on which the set of valid entries changes, in order."""
     limits = [(entry.since, entry.until) for entry in entries]
-    starts = {_first_day(since) for since, _ in limits if since}
+    starts = {(f"{since}-01-01"[:10] if len(since) == 4 else f"{since}-01"[:10]) for since, _ in limits if since}
     return tuple(sorted(starts | {_day_after(until) for _, until in limits if until}))
 
 
@@ -125,14 +125,6 @@ def start_of_epoch(day: str, changes: tuple[str, ...]) -> str:
     """Return the last day of change up to `day`, the start of its epoch; ALWAYS before the first change."""
     passed = bisect_right(changes, day)
     return changes[passed - 1] if passed else ALWAYS
-
-
-def _days_in_month(month: str) -> int:
-    return monthrange(int(month[:4]), int(month[5:7]))[1]
-
-
-def _first_day(limit: str) -> str:
-    return f"{limit}-01-01"[:10] if len(limit) == 4 else f"{limit}-01"[:10]
 
 
 def _day_after(limit: str) -> str:

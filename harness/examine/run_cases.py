@@ -66,11 +66,6 @@ def describe_end(ended: Done | Crashed | Hung, exchanges: Sequence[Exchange]) ->
     return DIES if isinstance(ended, Crashed) else _describe_outcome(ended.outcome, exchanges)
 
 
-def count_asks(exchanges: Sequence[Exchange]) -> int:
-    """Count the requests that asked a model."""
-    return sum(asks_model(exchange.request) for exchange in exchanges)
-
-
 def _describe_outcome(outcome: Outcome, exchanges: Sequence[Exchange]) -> str:
     if error := outcome.error:
         status = error.get("status")
@@ -238,7 +233,7 @@ def run_case(
         printed=tuple(ended.printed) if isinstance(ended, Done) else (),
         sequence=drawn,
         ended=describe_end(ended, mock.exchanges),
-        asks=count_asks(mock.exchanges),
+        asks=sum(asks_model(exchange.request) for exchange in mock.exchanges),
     )
     head = CaseHead(name_cell(client, case.id, str(mode)), outcome=cell.outcome, seconds=cell.seconds)
     return replace(cell, view=view_of_case(build_case(head, mock.world, JudgedCase(findings=cell.findings))))

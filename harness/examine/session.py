@@ -38,7 +38,7 @@ class ClientSession:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.functions: dict[str, Callable[..., Any]] = functions_of(task)
+        self.functions: dict[str, Callable[..., Any]] = {tool.name: _make_function(tool) for tool in task.tools}
         self.texts: list[str] = []
         self.streamed: list[str] | None = [] if task.stream else None
         self.annotations: list[dict[str, Any]] | None = None
@@ -209,11 +209,6 @@ _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "obje
 
 class ToolFailedError(Exception):
     """Raised by a tool that a case makes fail."""
-
-
-def functions_of(task: Task) -> dict[str, Callable[..., Any]]:
-    """Build the functions for a task's tools, by name; the tool server counts their calls."""
-    return {tool.name: _make_function(tool) for tool in task.tools}
 
 
 def _make_function(tool: Tool) -> Callable[..., Any]:

@@ -255,7 +255,7 @@ def order_definition(definition: Json) -> Json:
     """
     if definition.get("kind") == "hosted" and "protocol_versions" in definition:
         definition = {"container_protocol_versions": [], **definition}
-    ordered = _begin_with(definition, _FIRST_MEMBERS)
+    ordered = {name: definition[name] for name in _FIRST_MEMBERS if name in definition} | definition
     if isinstance(tools := ordered.get("tools"), list):
         ordered["tools"] = [order_tool(tool) if isinstance(tool, dict) else tool for tool in tools]
     return ordered
@@ -269,10 +269,6 @@ def sent_version(request: Request) -> Any:
         return orjson.loads(request.body.get("metadata", ""))
     except (orjson.JSONDecodeError, TypeError):
         return None
-
-
-def _begin_with(members: Json, first: tuple[str, ...]) -> Json:
-    return {name: members[name] for name in first if name in members} | members
 
 
 def _request_members(definition: Json, inputs: Any) -> Json:

@@ -16,7 +16,6 @@ import orjson
 from harness.api.responses import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
-from harness.core.account import Organization
 from harness.core.exchange import Answer, Exchange, Json, ReceivedRequest
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
@@ -73,7 +72,9 @@ class CasePlayer:
         for step in case.before:
             before.append(self.send(step, before))
         if case.account:
-            self.mock.world.account = _fill_account(case.account, before)
+            self.mock.world.account = replace(
+                case.account, locked=frozenset(fill_placeholders(id, before) for id in case.account.locked)
+            )
         return before
 
     def _open_session(self, headers: Mapping[str, str]) -> SocketSession:
@@ -149,7 +150,3 @@ def _value_at(body: Any, path: str) -> str:
     for step in path.split("."):
         body = body[int(step)] if step.isdecimal() else body[step]
     return str(body)
-
-
-def _fill_account(account: Organization, before: list[Answer]) -> Organization:
-    return replace(account, locked=frozenset(fill_placeholders(id, before) for id in account.locked))

@@ -238,7 +238,7 @@ def _cut_row(row: tuple[int, int], joined: str, starts: Sequence[int]) -> Iterat
     """
     inner = starts[bisect_right(starts, row[0]) : bisect_left(starts, row[1])]
     pieces = [joined[start:end] for start, end in pairwise([row[0], *inner, row[1]])]
-    if not all(_is_random(piece) for piece in pieces[1:]):
+    if not all((bool(_RANDOM.search(piece)) and not piece.isdigit()) for piece in pieces[1:]):
         return
     for piece in pieces:
         if len(piece) >= _SHORTEST_PIECE and set(piece) != {"x"}:
@@ -247,7 +247,3 @@ def _cut_row(row: tuple[int, int], joined: str, starts: Sequence[int]) -> Iterat
 
 def _keep_edges(text: str) -> str:
     return text if len(text) <= 2 * _LONGEST_EDGE else f"{text[:_LONGEST_EDGE]}\n{text[-_LONGEST_EDGE:]}"
-
-
-def _is_random(text: str) -> bool:
-    return bool(_RANDOM.search(text)) and not text.isdigit()
