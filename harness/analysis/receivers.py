@@ -33,7 +33,6 @@ class FoundMistake:
 
 
 RECEIVER_MISTAKES: Registry[MistakeKind[SeenReceiver]] = Registry("mistake of a receiver")
-"""Every mistake by id."""
 
 
 def mistakes_of(deliveries: Sequence[WebhookDelivery], exchanges: Sequence[Exchange] = ()) -> list[FoundMistake]:

@@ -105,7 +105,6 @@ CitationPlacement = Literal["both", "delta", "completed"]
 AWAITED_CALLS = {"function_call": "function", "computer_call": "function", "mcp_approval_request": "approval"}
 """Calls that the client answers; adjacent ones share a step, after which the run waits."""
 RUN_ERROR_CODES = ("server_error", "rate_limit_exceeded", "invalid_prompt")
-"""The error codes of a failed run."""
 
 _NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 

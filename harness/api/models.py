@@ -304,7 +304,6 @@ def _cache(table: dict[str, T], name: str, value: T) -> T:
 
 
 MODELS = Models()
-"""The families of the API."""
 
 
 def is_forecast_gone(name: str, day: str) -> bool:

@@ -17,9 +17,7 @@ Handler = Callable[[Any], Answer]
 ListedIds = Callable[[Request, Any], Container[str | None]]
 """The ids of a list's objects, by request and World; None stands for an unknown id, as of recorded items."""
 BodyContent = Literal["json", "form", "form or json", "bytes"]
-"""The content of a body."""
 JSON_BODY = "(a JSON body)"
-"""The group of operations with a JSON body."""
 OBJECT_LIST, FILE_LIST = "(a list of objects)", "(a list of files)"
 """The groups of lists, by the API's message for a cursor that the list does not contain."""
 

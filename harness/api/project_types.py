@@ -93,7 +93,6 @@ AGENT_KINDS: Mapping[str, AgentKind] = {kind.name: kind for kind in (PROMPT, WOR
 KIND_BY_PREFIX: Mapping[str, AgentKind] = {kind.id_prefix: kind for kind in AGENT_KINDS.values()}
 """The kinds by the prefix of their response ids, without the underscore."""
 RESPONSE_PREFIXES = tuple(f"{kind.id_prefix}_" for kind in AGENT_KINDS.values())
-"""The possible prefixes of a response id in a project."""
 
 
 class NamedAgent(NamedTuple):

@@ -13,7 +13,6 @@ PENDING_STATUSES = ("queued", "in_progress")
 ENDED_STATUSES = ("completed", "incomplete", "failed")
 """The statuses of a response that has ended by itself, each with an event of that name; not `cancelled`."""
 END_EVENTS = tuple(f"response.{status}" for status in ENDED_STATUSES)
-"""The events that close the stream of a response."""
 
 UPGRADE = "WS /responses (upgrade)"
 SOCKET = "WS /responses"
@@ -86,7 +85,6 @@ INCLUDE_VALUES = (
     INPUT_IMAGES,
     SCREENSHOTS,
 )
-"""The values of `include` that have a filter."""
 
 
 class FullItem(NamedTuple):

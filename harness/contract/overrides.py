@@ -131,7 +131,6 @@ AREA = "yours"
 WHOLE_PLACES = ("", "input")
 """The places of violations about the whole request, or about items somewhere in it."""
 SUBJECT_FACTS = ("call_id", "id", "ids")
-"""Facts of violations that name items."""
 SUBJECT_MEMBERS = ("call_id", "id", "approval_request_id")
 """The members of items to which such a fact may refer."""
 
@@ -286,7 +285,6 @@ class AddedMember:
 
 
 Entry = Exemption | AddedRefusal | AddedMember
-"""One entry of a file."""
 
 
 @dataclass(frozen=True)

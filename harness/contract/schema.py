@@ -27,7 +27,6 @@ from harness.core.limits import paused_collection
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
-"""The root for an event of a streamed response."""
 MAX_DAYS = 4096
 """The number of root and day pairs for which the schema is cached."""
 JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}

@@ -192,7 +192,6 @@ class Malformed(Exception):
 
 
 DISTRIBUTION = "responses-harness"
-"""The name of the installed package."""
 COMMAND = DISTRIBUTION
 """The name of the command in messages, however it was called: another vendor's CLI may be the `harness` of a reader."""
 

@@ -52,7 +52,6 @@ class OnDisk:
 FileContent = InMemory | OnDisk
 
 Json = dict[str, Any]
-"""A JSON object."""
 
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 

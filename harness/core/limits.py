@@ -33,7 +33,6 @@ class Limits:
 
 UNLIMITED = Limits()
 SERVER_LIMITS = Limits(1_000, 10_000, 10_000)
-"""The default limits of a server."""
 STORED_SECONDS = 24 * 60 * 60
 """Default seconds that a store shared by servers keeps an unused World."""
 STALE_DAYS = 90

@@ -117,7 +117,6 @@ class Tables(Protocol):
 
 
 TABLES: Registry[TableKind[Any]] = Registry("table")
-"""All declared tables by name."""
 BOUNDED_TABLES: list[str] = []
 """The names of those that keep only their newest entries where responses are limited."""
 

@@ -83,7 +83,6 @@ TurnLine = Item | Ending | Fault
 
 DEFAULT_ENDING = Ending()
 RECORDED_ENDING = Ending(recorded=True)
-"""The ending of a completed response that was recorded."""
 
 
 @named_arguments
@@ -222,7 +221,6 @@ def _add_line_to_each(turn: Callable[[Request], Generator[Any, Request, None]], 
 ENDINGS: Registry[Callable[..., Ending]] = Registry(
     "ending", {"completed": completed, "empty": empty, "incomplete": incomplete, "failed": failed}
 )
-"""All endings, by their name in script files."""
 
 
 def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:

@@ -39,7 +39,6 @@ _UNAVAILABLE: Json = {"type": "unavailable"}
 TEXT_PREFIX = id_prefix("message")
 _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
-"""The members of a response that stopped at `max_output_tokens`."""
 _CLIENT_TOOLS = {"function_call": "function", "custom_tool_call": "custom"}
 OVERFLOW = PlayedTurn([failed("context_length_exceeded")])
 """The answer of a stream to input that exceeds the model's context window."""

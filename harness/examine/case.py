@@ -44,7 +44,6 @@ FEATURES = {
 """What a client may be able to do beyond sending a prompt; an adapter names the features that it supports."""
 
 ASKED = Task(prompts=("How is the weather?",))
-"""The default task of a case."""
 ASKED_TWICE = Task(prompts=("How is the weather?", "And tomorrow?"))
 REASONING_MODEL = "gpt-5"
 WEATHER = Tool("get_weather", "The weather of a city.", string_parameters("city"), returns="18 °C")
@@ -77,7 +76,6 @@ class ObservedRun:
 Check = Callable[[ObservedRun], Iterator[str]]
 """Yields a line for everything that a correct client would have shown or done differently."""
 Script = Callable[[Mock], object]
-"""Scripts the model for a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +158,6 @@ _IMPLIED: Mapping[str, Callable[[Task], bool]] = {
     "options": lambda task: bool(task.options),
     "project_agents": lambda task: bool(task.project_agent),
 }
-"""The features that a task implies."""
 
 
 def _problem(made: ClientCase) -> str | None:

@@ -46,7 +46,6 @@ EXISTING_AGENT = (
     *("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*", "PATCH /agents/{agent_name}*"),
     *("POST /agents/{agent_name}", "POST /agents/{agent_name}:*", "* /agents/{agent_name}/endpoint/sessions*"),
 )
-"""The operations on an existing agent."""
 
 
 @rule(

@@ -30,7 +30,6 @@ AGENT_SETTINGS: TableKind[Json] = declare_table("agent_settings")
 AGENT_CODE: TableKind[bytes] = declare_table("agent_code")
 """The zip of a version made of code, by the version's id."""
 MAKING_VERSIONS = ("POST /agents", "POST /agents/{agent_name}", "POST /agents/{agent_name}/versions")
-"""The operations that define an agent."""
 STATUS_DATE = "2026-03-18"
 """The first day on which a version has a status; no version recorded earlier has one."""
 IDENTITY_DATE = "2026-04-17"
@@ -46,7 +45,6 @@ LISTED_DATE = "2026-06-06"
 """The day on which lists of agents were recorded."""
 _LISTED_MEMBERS = ("object", "id", "name", "versions")
 AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-"""The valid names of agents."""
 _IDENTITY_MEMBERS = ("instance_identity", "blueprint", "blueprint_reference")
 NEWEST_VERSION = "@latest"
 """The placeholder for the newest version in rules that direct traffic."""

@@ -289,7 +289,6 @@ METHODS: Mapping[str, Callable[[ToolboxServer, Json], Json]] = {
     "resources/list": ToolboxServer.list_resources,
     "resources/read": ToolboxServer.read_resource,
 }
-"""The methods of a toolbox server."""
 
 
 def _offer_of(tool: Json) -> Json:

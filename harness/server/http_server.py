@@ -273,7 +273,6 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
 
 
 Listening = socket.socket
-"""A listening socket."""
 
 
 def bind(host: str, port: int) -> Listening:

@@ -19,7 +19,6 @@ from harness.world.world import World
 
 T = TypeVar("T")
 SILENT_SCRIPT = Script(lambda request: ())
-"""The script of a request with `generate: false`."""
 
 
 @dataclass(slots=True)

@@ -25,7 +25,6 @@ SHORTEST_LEAF = 4
 """The fewest letters and digits by which a value identifies a part of a result in an output."""
 
 _CallContent = tuple[str, str]
-"""The name of a tool and its arguments as a string."""
 
 
 class ToolResults:

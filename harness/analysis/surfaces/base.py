@@ -161,7 +161,6 @@ USAGE_HINT = (
     "'usage': …}, or an object with a `__surfaced__()` that returns one."
 )
 COMPLETION_ANNOTATIONS = frozenset({"url_citation"})
-"""The types of annotation in a chat completion."""
 
 
 def read(result: Any) -> Surface:

@@ -18,7 +18,6 @@ RUN_LIFETIME = 600
 COMPUTER_USE = "computer_use_preview"
 """The tool with which a classic agent of Foundry acts on the client's screen."""
 DEFAULT_RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
-"""The default ranking of file search."""
 THREAD_STORE_EXPIRY: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
 """The expiration of a vector store created with a thread, according to OpenAI's guide to file search."""
 

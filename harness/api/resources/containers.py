@@ -17,7 +17,6 @@ from harness.core.ids import Ids
 CONTAINER_ID_PREFIX = "cntr_"
 """The prefix of container ids; they have 48 hex digits."""
 FILE_DIRECTORY = "/mnt/data"
-"""The directory of a container's files."""
 DEFAULT_LIFETIME: Json = {"anchor": "last_active_at", "minutes": 20}
 """The documented expiration of a container."""
 DEFAULT_MEMORY = "1g"

@@ -22,7 +22,6 @@ from harness.core.exchange import BYTES_AS_TEXT, FileContent, InMemory, Json
 from harness.core.ids import Ids
 
 STORE_ID_PREFIX = "vs_"
-"""The prefix of vector store ids."""
 MODEL_PURPOSES = frozenset({"fine-tune", "fine-tune-results", "batch", "batch_output", "evals"})
 """The purposes of files whose ids are the same in every dialect."""
 DAY = 86_400
@@ -321,7 +320,6 @@ def join_parts(upload: PartedUpload, ids: list[str]) -> bytes:
 
 
 DEFAULT_MAX_RESULTS = 10
-"""The default maximum number of results."""
 _WORD = re.compile(r"\w+")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "eq": eq,

@@ -132,7 +132,6 @@ _ACCOUNT_FORMS: tuple[_Form, ...] = (
     (("/api/projects/", "/subscriptions/", "/resourcegroups/", "/providers/"), partial(_AZURE_PATH.sub, _mask_second)),
     (("org", "user", "proj", "acct"), partial(_ACCOUNT_ID.sub, lambda found: pseudonym(found[0]))),
 )
-"""The forms of what identifies a person or an account."""
 _FORMS = (*_KEY_FORMS, *_ACCOUNT_FORMS)
 
 

@@ -42,7 +42,6 @@ class Unanswered(Exception):
 ScenarioClaims = Generator[Claim, None, None]
 ScenarioStep = Generator[Claim, None, Any]
 SCENARIOS: dict[str, Callable[[ServerUnderTest], Iterator[Claim]]] = {}
-"""All scenarios by name."""
 
 
 def scenario(function: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[[ServerUnderTest], ScenarioClaims]:

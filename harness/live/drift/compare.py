@@ -126,7 +126,6 @@ TRANSIENT_CODES = ("server_error", "rate_limit_exceeded", "vector_store_timeout"
 """Codes of errors that have nothing to do with the request; the last one ends a WebSocket after an hour."""
 
 Verdicts = Mapping[VerdictKind, Sequence[Json | None]]
-"""The verdicts on an exchange: the entries by kind."""
 
 
 class DriftDifference(NamedTuple):

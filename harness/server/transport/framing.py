@@ -16,7 +16,6 @@ Headers = tuple[tuple[str, str], ...]
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 """The reason phrase of each standard status code."""
 STATUS_LINES = {status: f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\n".encode() for status in range(100, 600)}
-"""The status line of an answer, by status code."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _INVALID_NAME = re.compile(r'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _INVALID_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")

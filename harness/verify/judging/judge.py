@@ -60,7 +60,6 @@ RESOURCE_OF_RULE = {
 """The kind of project resource that a rule reports as missing; its name is in the path."""
 _REFUSED_EXTENSION = re.compile(r"extensions \[(\.\w+)\]")
 KINDS = {kind.id_prefix: kind.name for kind in AGENT_KINDS.values() if kind is not PROMPT}
-"""The kind of an agent by the prefix of its response ids."""
 
 
 def presume(world: World, request: Request, violation: Violation) -> bool:

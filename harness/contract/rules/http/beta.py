@@ -14,7 +14,6 @@ ASSISTANTS_V2 = "assistants=v2"
 _KEY_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
 
 ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
-"""All operations of the Assistants API."""
 
 
 def is_assistants_operation(operation: str) -> bool:

@@ -24,7 +24,6 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 Known = Callable[[Request, WorldView], Container[str]]
-"""The ids that a request may name."""
 
 
 def _known_batches(request: Request, world: WorldView) -> Container[str]:
@@ -46,7 +45,6 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
         lambda request, world: world.webhooks.endpoints if world.webhooks else (),
     ),
 }
-"""By parameter of a path, what it names."""
 
 
 @rule(

@@ -17,7 +17,6 @@ from harness.core.exchange import Json, Request
 
 ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
 RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
-"""The operations that create a run."""
 SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
 LIKE_STEPS = assumed("that what is recorded of a step is said of all")
