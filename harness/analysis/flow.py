@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from harness.analysis.lanes import INSTRUCTION_ROLES, HandOff, LaneExchange, asks_model
 from harness.core.exchange import Answer, Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string, objects_in
-from harness.core.text import item_text, pluralize, shorten, summarize_item
+from harness.core.text import count_shared, item_text, pluralize, shorten, summarize_item
 from harness.items.transcript import conversation_id, input_items
 
 MAX_ITEMS = 12
@@ -75,8 +75,7 @@ class _SentItems(NamedTuple):
 
     def keys_of(self, items: Sequence[Json]) -> Sequence[_Key]:
         # A request usually begins with the items of the previous one, whose keys are known already.
-        pairs = enumerate(zip(self.items, items, strict=False))
-        same = next((place for place, (earlier, item) in pairs if earlier != item), min(len(self.items), len(items)))
+        same = count_shared(self.items, items)
         return [*self.keys[:same], *map(_item_key, items[same:])]
 
     def beyond(self, before: Counter[_Key], outputs: Counter[_Key], known_ids: set[str]) -> list[Json]:

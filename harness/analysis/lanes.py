@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object, as_string, objects_in
-from harness.core.text import item_text
+from harness.core.text import item_text, share_of_ends
 from harness.items.transcript import conversation_id, input_items
 
 _READ_LIMIT = 2000
@@ -99,16 +99,7 @@ def mask_dates_and_ids(instructions: str) -> str:
 
 def is_nearly_equal(one: str, other: str) -> bool:
     """Return whether two instructions differ in one place only, by at most a tenth of their words."""
-    a, b = one.split(), other.split()
-    head = _common_prefix_length(a, b)
-    tail = _common_prefix_length(a[head:][::-1], b[head:][::-1])
-    return head + tail >= 0.9 * max(len(a), len(b))
-
-
-def _common_prefix_length(one: list[str], other: list[str]) -> int:
-    return next(
-        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+    return share_of_ends(one.split(), other.split()) >= 0.9
 
 
 def _find_names(text: str) -> Iterator[str]:

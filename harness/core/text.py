@@ -160,7 +160,15 @@ def escape_values(value: Any) -> Any:
     return [escape_values(element) for element in value] if isinstance(value, list) else value
 
 
-def count_shared(text: str, other: str) -> int:
-    """Count the characters with which both texts begin."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((place for place, (character, expected) in pairs if character != expected), min(len(text), len(other)))
+def count_shared(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Count the elements with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (element, expected) in pairs if element != expected), min(len(one), len(other)))
+
+
+def share_of_ends(one: Sequence[Any], other: Sequence[Any]) -> float:
+    """Return how much of the longer one is what both begin and end with."""
+    head = count_shared(one, other)
+    tail = count_shared(one[head:][::-1], other[head:][::-1])
+    longer = max(len(one), len(other))
+    return (head + tail) / longer if longer else 1.0

@@ -17,7 +17,7 @@ import orjson
 
 from harness.core.exchange import Exchange
 from harness.core.secrets import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
-from harness.core.text import escape_controls
+from harness.core.text import count_shared, escape_controls
 
 MIN_SIZE = 24
 """Minimum size, in characters of a text or bytes of JSON, of what is stored once."""
@@ -77,8 +77,7 @@ class Pool:
             return shown
         index = self._bases.get(first := orjson.dumps(shown[0]), len(self.entries))
         base = self.entries[index] if index < len(self.entries) else []
-        differing = (place for place, pair in enumerate(zip(base, shown, strict=False)) if pair[0] != pair[1])
-        common = next(differing, min(len(base), len(shown)))
+        common = count_shared(base, shown)
         if 2 * common < len(shown):
             self._bases[first] = index = self._append([])["$"]
             base, common = self.entries[index], 0

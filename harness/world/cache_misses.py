@@ -13,7 +13,7 @@ from harness.analysis.prompt_prefix import ABSENT, FirstDifference, find_differe
 from harness.answers.prompt import Prompt
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
-from harness.core.text import count_shared
+from harness.core.text import share_of_ends
 from harness.world.prompt_cache import REASONING, CachedPrompt, read_settings_in_prefix
 
 _REASONS: Mapping[str, str] = {
@@ -165,7 +165,7 @@ def _find_edited(cached: CachedPrompt, latest: dict[str, CachedPrompt]) -> Cache
     newest = islice(reversed(latest.values()), MAX_COMPARED) if text else ()
     of_key = (before for before in newest if before.prompt.body.get("prompt_cache_key") == key)
     missed = (before for before in of_key if before.use.kept > cached.use.read)
-    return next((before for before in missed if _share(text, _read_instructions(before.prompt)) >= EDITED), None)
+    return next((before for before in missed if share_of_ends(text, _read_instructions(before.prompt)) >= EDITED), None)
 
 
 def _read_instructions(prompt: Prompt) -> str:
@@ -176,13 +176,6 @@ def _read_instructions(prompt: Prompt) -> str:
 
 def _leading_instructions(prompt: Prompt) -> list[Json]:
     return [*takewhile(lambda item: item.get("role") in INSTRUCTION_ROLES, prompt.transcript.items)]
-
-
-def _share(text: str, other: str) -> float:
-    """Return how much of the longer text is what both begin and end with."""
-    start = count_shared(text, other)
-    end = count_shared(text[start:][::-1], other[start:][::-1])
-    return (start + end) / max(len(text), len(other))
 
 
 def _find_new_beginning(cached: CachedPrompt, before: CachedPrompt) -> CacheMiss | None:

@@ -14,6 +14,7 @@ from harness.core.text import (
     excerpt,
     item_text,
     pluralize,
+    share_of_ends,
     shorten,
     shorten_json,
     show,
@@ -157,3 +158,18 @@ def test_messages_about_what_was_sent_show_values(package):
 )
 def test_only_controls_are_escaped(text: str, shown: str) -> None:
     assert escape_controls(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share"),
+    [
+        ("", "", 1.0),
+        ("ab", "ab", 1.0),
+        ("abcd", "abxd", 0.75),
+        ("ab", "abab", 0.5),
+        ([1, 2], [1, 3], 0.5),
+        ("a", "b", 0.0),
+    ],
+)
+def test_the_share_of_ends_counts_what_both_begin_and_end_with_once(one, other, share):
+    assert share_of_ends(one, other) == share

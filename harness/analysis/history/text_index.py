@@ -8,6 +8,8 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from harness.core.text import count_shared
+
 T = TypeVar("T")
 
 RUN = 4
@@ -18,6 +20,8 @@ SHORTEST = 16
 """The fewest letters and digits of a text that may differ in them; a shorter one may differ only in separators."""
 LONGEST = 20_000
 """The maximum number of letters and digits that are compared, from the beginning."""
+SHOWN_AROUND = 12
+"""Characters that are shown before and after an edit."""
 MOST_TEXTS = 32
 """The maximum number of texts indexed per run; a phrase that more texts share proves nothing."""
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -91,12 +95,11 @@ def _runs(letters: str) -> set[str]:
     return {letters[start : start + RUN] for start in range(max(1, len(letters) - RUN + 1))}
 
 
-def describe_edit(was: str, now: str, width: int = 12) -> tuple[str, str]:
-    """Cut both texts around their first difference, with `width` characters before and after."""
-    start = next(
-        (index for index, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), min(len(was), len(now))
-    )
-    return was[max(0, start - width) : start + width], now[max(0, start - width) : start + width]
+def describe_edit(was: str, now: str) -> tuple[str, str]:
+    """Cut both texts around their first difference."""
+    start = count_shared(was, now)
+    shown = slice(max(0, start - SHOWN_AROUND), start + SHOWN_AROUND)
+    return was[shown], now[shown]
 
 
 class TextIndex:

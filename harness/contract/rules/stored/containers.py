@@ -27,10 +27,12 @@ EXPIRED_SOURCES = [
 ]
 
 
-def file_in_container(content: str = "Paris", name: str = "a.txt", container: str = "{0.id}") -> Case:
-    """Make an example that uploads a file to a container."""
-    part = f'--x\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n\r\n{content}\r\n--x--\r\n'
-    return Case(raw=part.encode(), headers=FORM_HEADERS, on=f"POST /containers/{container}/files")
+UPLOAD_TO_CONTAINER = Case(
+    raw=b'--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nParis\r\n--x--\r\n',
+    headers=FORM_HEADERS,
+    on="POST /containers/{0.id}/files",
+)
+"""Uploads a file to a container."""
 
 
 def _code_body(container: Any) -> Json:
@@ -85,7 +87,7 @@ def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
     source=assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
     rejects=[after(CREATE_CONTAINER, Case({}, on="POST /containers/{0.id}/files"))],
     accepts=[
-        after(CREATE_CONTAINER, file_in_container()),
+        after(CREATE_CONTAINER, UPLOAD_TO_CONTAINER),
         after(CREATE_CONTAINER, ANY_UPLOAD, Case({"file_id": "{1.id}"}, on="POST /containers/{0.id}/files")),
     ],
     fix="Send `file` in a form, or the `file_id` of an uploaded file as JSON.",

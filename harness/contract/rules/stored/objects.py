@@ -18,7 +18,7 @@ from harness.contract.rules.example_requests import (
     STARTED_RUN,
     UPLOAD_FILE,
 )
-from harness.contract.rules.stored.containers import CREATE_FILE, file_in_container
+from harness.contract.rules.stored.containers import CREATE_FILE, UPLOAD_TO_CONTAINER
 from harness.contract.rules.stored.parted_uploads import COMPLETE, CREATE_UPLOAD, complete, part
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -62,7 +62,7 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
         ),
         "No container file found with id '{1.id}'.": after(
             CREATE_CONTAINER,
-            file_in_container(),
+            UPLOAD_TO_CONTAINER,
             Case(on="DELETE /containers/{0.id}/files/{1.id}"),
             Case(on="GET /containers/{0.id}/files/{1.id}"),
         ),
@@ -107,7 +107,7 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
     accepts=[
         after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel")),
         after(CREATE_UPLOAD, part(), complete("{1.id}")),
-        after(CREATE_CONTAINER, file_in_container(), Case(on="GET /containers/{0.id}/files/{1.id}/content")),
+        after(CREATE_CONTAINER, UPLOAD_TO_CONTAINER, Case(on="GET /containers/{0.id}/files/{1.id}/content")),
         after(ANY_UPLOAD, Case({"name": "data", "file_ids": ["{0.id}"]}, on="POST /containers")),
         after(CREATE_CONTAINER, ANY_UPLOAD, Case({"file_id": "{1.id}"}, on="POST /containers/{0.id}/files")),
         after(CREATE_WEBHOOK, Case(on="GET /webhook_endpoints/{0.id}")),
