@@ -9,7 +9,15 @@ from typing import Any
 import orjson
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import client_call_id, describe_item, is_assistant, is_hosted
+from harness.analysis.history.items import (
+    MESSAGE,
+    client_call_id,
+    describe_item,
+    is_assistant,
+    is_hosted,
+    item_type,
+    message_text,
+)
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
@@ -25,6 +33,7 @@ from harness.analysis.losses.examples import (
     call,
     chained,
     output,
+    user,
 )
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
@@ -94,6 +103,14 @@ def _hosted_case(**changed: Any) -> Case:
         after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT, NEXT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
         ask("P", "P C", "N", turns=[DEPLOY]),
         ask("P", ["P", *_ANSWERED_CALL, "N"], turns=[DEPLOY]),
+        ask(
+            "P",
+            ["P", user("Correct the arguments of deploy({}), id={0.output.0.id}: `ref` is missing.")],
+            turns=[DEPLOY],
+        ),
+        ask(
+            "P", ["P", user("Wrong arguments of deploy, id={0.output.0.id}: which ref?")], turns=[DEPLOY], **_OPS_AGENT
+        ),
         ask("P", ["P", call("call_own"), output("call_own"), "N"], turns=[DEPLOY]),
         after(
             {"input": [PROMPT], **_OPS_AGENT},
@@ -110,9 +127,10 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     """Calls that were never answered are missing from a request that continues from them.
 
     A request continues from a call if it contains other output of the same response, or follows the user messages that
-    led to the call, and comes from the same agent: a hand-off may omit the calls of another agent. A call that was
-    answered may be omitted later, together with its output, but not within the same turn of the model, nor without the
-    other calls of its response. An output may not stand without its call.
+    led to the call, and comes from the same agent: a hand-off may omit the calls of another agent. A message may quote
+    a call instead, by name and id. A call that was answered may be omitted later, together with its output, but not
+    within the same turn of the model, nor without the other calls of its response. An output may not stand without its
+    call.
     """
     if not request.is_history_known or request.is_compacted:
         return
@@ -138,8 +156,16 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
             and (place := places.find(original))
             and _is_same_agent(request, original, history)
             and content_of(original.item) not in renamed
+            and not _is_retold(original.item, request)
         ):
             yield _missing_call_facts(place, original, "is neither in this request nor answered in any other")
+
+
+def _is_retold(call: Json, request: HistoryRequest) -> bool:
+    """Return whether a message quotes a call by name and id, as clients do that ask for better arguments."""
+    told = [message_text(item) for _, item in request.placed_items if item_type(item) == MESSAGE]
+    ids = [id for name in ("id", "call_id") if (id := as_string(call.get(name)))]
+    return any(as_string(call.get("name")) in text and any(id in text for id in ids) for text in told)
 
 
 def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFacts:
