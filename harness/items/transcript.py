@@ -37,7 +37,7 @@ class ChainFacts(NamedTuple):
     def extend(self, items: Sequence[Json]) -> ChainFacts:
         """Return the facts extended by more items at the end."""
         types = frozenset(item.get("type") or "" for item in items)
-        calls, outputs = collect_calls(items), collect_outputs(items)
+        calls, outputs = self._collect_new_calls(items), collect_outputs(items)
         open_calls, uncalled = (
             pair_outputs([*self.open_calls, *calls], outputs) if calls or outputs else (self.open_calls, ())
         )
@@ -47,6 +47,17 @@ class ChainFacts(NamedTuple):
             open_calls,
             self.is_paired and not uncalled,
         )
+
+    def _collect_new_calls(self, items: Sequence[Json]) -> list[KeyedCall]:
+        """Return the calls among more items, without the open ones that a client sends again before it answers them."""
+        calls, open_keys = collect_calls(items), {key for key, _ in self.open_calls}
+        if open_keys.isdisjoint(key for key, _ in calls):
+            return calls
+        new: list[KeyedCall] = []
+        for item in items:
+            new += (call for call in collect_calls([item]) if call[0] not in open_keys)
+            open_keys.difference_update(collect_outputs([item]))
+        return new
 
 
 class Boundary(NamedTuple):

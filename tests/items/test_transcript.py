@@ -55,6 +55,8 @@ KEY = ("function_call", "c1")
     ("links", "added", "unanswered", "uncalled"),
     [
         ([], [C1, C1, O1], [KEY], []),
+        ([[C1], [C1, O1]], [], [], []),
+        ([[C1], [O1, C1]], [], [KEY], []),
         ([], [C1, O1, C1, O1], [], []),
         ([], [C1, O1, O1], [], [KEY]),
         ([], [O1, C1], [], []),

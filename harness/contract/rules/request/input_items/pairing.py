@@ -104,6 +104,12 @@ _CLIENT_SEARCH: Json = {
             {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]},
             turns=(*_CALL_TURN, message("ok")),
         ),
+        after(
+            {"input": "hi"},
+            {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]},
+            {"previous_response_id": "{1.id}", "input": "and now?"},
+            turns=(*_CALL_TURN, message("ok"), message("ok")),
+        ),
     ],
     fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
 )
