@@ -237,13 +237,6 @@ RIGHT = {
     "a transcript told in one message": ask(
         [PROMPT], [{"role": "assistant", "content": TOLD}, NEXT], turns=[[REPLY, DEPLOY], DONE]
     ),
-    "another answer to the same question": ask(
-        [PROMPT],
-        [PROMPT],
-        [PROMPT, assistant("Which one?"), *NOTIFIED],
-        turns=[[REPLY, DEPLOY], [message("Which one?"), NOTIFY], message("Right.")],
-        **OPS,
-    ),
     "an approval that comes late": ask(
         [PROMPT],
         [PROMPT, call(), output()],
@@ -265,6 +258,19 @@ RIGHT = {
 @pytest.mark.parametrize("case", RIGHT.values(), ids=RIGHT)
 def test_a_right_habit_is_no_loss(case: Case) -> None:
     assert ids(play_case(case).exchanges, strict=True) == []
+
+
+def test_another_answer_to_the_same_question_may_be_a_right_habit() -> None:
+    case = ask(
+        "P",
+        "P",
+        ["P", assistant("Which one?"), *NOTIFIED],
+        turns=[[REPLY, DEPLOY], [message("Which one?"), NOTIFY], message("Right.")],
+        **OPS,
+    )
+    journal = play_case(case).exchanges
+    assert ids(journal) == []
+    assert ids(journal, strict=True) == ["call-ignored"]
 
 
 THINKING: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}

@@ -9,6 +9,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import (
     MESSAGE,
     answered_id,
+    client_call_id,
     describe_item,
     is_assistant,
     item_key,
@@ -18,7 +19,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, ask, assistant, chained, user
+from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, chained, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
@@ -182,3 +183,29 @@ def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts
         if is_whole and reply.is_completed and history.is_same_agent(reply.request, request):
             place = request.assistant_messages[-1][0]
             yield {"at": place, "said": reply.number, "what": describe_item(said[-1])}
+
+
+@loss(
+    message="{what} from exchange {said} was answered in no request, and this request asks the same again",
+    fix="Execute the call and send it with its output; if each run ends with a call, that is intended.",
+    strict=True,
+    loses=[
+        ask("P", "P", turns=[DEPLOY, REPLY]),
+        ask("P", chained("N"), chained("N"), turns=[REPLY, DEPLOY]),
+    ],
+    keeps=[
+        ask("P", "P", turns=[REPLY]),
+        ask("P", "N", turns=[DEPLOY]),
+        ask("P", "P", "P C O", turns=[DEPLOY, DEPLOY, REPLY]),
+        ask("P", "P", turns=[[DEPLOY, incomplete()]]),
+        after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
+    ],
+)
+def call_ignored(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A client that got a call asks the same again; a program whose runs each end with a call does so on purpose."""
+    replies = history.by_input.get(request.digests[-1], ()) if request.is_asked and request.placed_items else ()
+    for reply in replies[-1:]:
+        for item in reply.output if history.is_same_agent(reply.request, request) else ():
+            original = history.open_calls.get(client_call_id(item))
+            if original and original.item is item:
+                yield {"at": request.placed_items[-1][0], "said": reply.number, "what": describe_item(item)}
