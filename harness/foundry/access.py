@@ -194,7 +194,7 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
         recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
         documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", ISOLATED_SINCE),
         recorded("Azure/azure-sdk-assets, .NET: the words for a conversation that is not there", "2026-02-12"),
-        assumed("that a prompt agent and a response that is read are told so, too"),
+        assumed("that a prompt agent and a retrieved response get the same error"),
     ],
     rejects={
         "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
@@ -230,7 +230,7 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     error=without_param(project_error(403, "Session is not accessible.", code="session_not_accessible")),
     source=[
         documented("a public guide to isolation by keys: the whole body", "2026"),
-        documented(f"{ISOLATION_PAGE}: that users of one service are not fenced from each other", ISOLATED_SINCE),
+        documented(f"{ISOLATION_PAGE}: that users of one service are not isolated from each other", ISOLATED_SINCE),
     ],
     rejects={"Session is not accessible.": after(CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS))},
     accepts=[after(CREATE_VERSION, _OPENED, _READ)],

@@ -58,7 +58,7 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
     error=project_error(400, 'required: Required properties ["{name}"] are not present', "/agent_reference"),
     source=[
         reported("public clients of Foundry projects: of `type`", "2026"),
-        assumed("that a missing name is told so too"),
+        assumed("that a missing name gets the same error"),
     ],
     rejects={
         'required: Required properties ["type"] are not present': Case(

@@ -92,7 +92,7 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
     error=project_error(404, "Agent not found", code="not_found", type="error"),
     source=[
         recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
-        assumed("that every operation on an agent says it"),
+        assumed("that every operation on an agent has this error"),
     ],
     rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
     accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
@@ -203,7 +203,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
         Source("typed", "azure-ai-projects 2.10: the types of the members"),
-        assumed("that a definition is told as an input is"),
+        assumed("that a definition gets the error of an input"),
     ],
     rejects={
         'type: Value is "string" but should be "array"': Case(
@@ -280,7 +280,7 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
     ),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
-        assumed("that it is told of every way to make a version"),
+        assumed("that every way to create a version gets this error"),
     ],
     rejects=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"helper"})))],
     accepts=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"other"})))],
@@ -387,7 +387,7 @@ def _with_server(url: str, as_of: str = "") -> Case:
     error=project_error(400, "The supplied value is invalid.", ""),
     source=[
         recorded("Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"),
-        assumed("that whatever is no URL with a scheme is told so"),
+        assumed("that anything but a URL with a scheme gets this error"),
     ],
     rejects=[_with_server(_TEMPLATE, "2026-03-31")],
     accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
@@ -406,7 +406,7 @@ def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
     error=project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
-        assumed("that whatever is no URL with a scheme is told so"),
+        assumed("that anything but a URL with a scheme gets this error"),
     ],
     rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
     accepts=[_with_server("https://mcp.example.org/{{path}}"), _with_server("localhost:8000")],

@@ -271,7 +271,7 @@ DELETED_ONCE = "2026-05-22"
     ),
     source=[
         recorded("azure-sdk-assets: Java, SessionLogSyncTest, a second DELETE", "2026-05-22"),
-        assumed("that every operation on a session says it"),
+        assumed("that every operation on a session has this error"),
     ],
     rejects={
         "Session 'other' was not found or has been deleted.": after(

@@ -242,7 +242,7 @@ def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
         recorded(
             f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DatasetsClientTest; for Python, test_datasets", "2026-03"
         ),
-        assumed("that an index is told so, too"),
+        assumed("that an index gets the same error"),
     ],
     rejects={
         "Could not find asset with ID: azureai://accounts/harness/projects/p/data/mine/versions/2": after(

@@ -59,7 +59,7 @@ def _is_message(item: Any, *roles: str) -> bool:
         reported("https://github.com/microsoft/agent-framework/issues/2926: the whole body", "2025-12-17"),
         reported("https://github.com/microsoft/agent-framework/issues/3003: the whole body", "2025-12-22"),
         reported("https://github.com/Azure/azure-sdk-for-python/issues/44493: without an agent, too", "2025-12"),
-        assumed("that a message that lacks only one of them is told of that one"),
+        assumed("that a message that lacks only one of them gets the error for that one"),
     ],
     rejects=[
         Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_PREVIEW_OF_AGENTS),
@@ -149,7 +149,9 @@ NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", 
     error=without_param(INVALID_PAYLOAD),
     source=[
         reported("https://github.com/microsoft/agent-framework/pull/4626: the whole body", "2026-03-11"),
-        reported("https://github.com/microsoft/agent-framework/issues/4576: taken until the day before", "2026-03-10"),
+        reported(
+            "https://github.com/microsoft/agent-framework/issues/4576: accepted until the day before", "2026-03-10"
+        ),
         reported("https://github.com/microsoft/agent-framework/issues/4701: of a function call, null", "2026-03-14"),
     ],
     rejects=[Case({**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]}, on=ON_FOUNDRY)],
@@ -307,7 +309,7 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
     error=project_not_found("Conversation '{id}' not found"),
     source=[
         recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
-        assumed("that all requests with an id of a conversation are told so"),
+        assumed("that all requests with the id of a conversation get this error"),
     ],
     rejects={
         f"Conversation '{UNKNOWN_CONVERSATION}' not found": Case(
@@ -343,7 +345,7 @@ def _give_items(number: int) -> Case:
     error=project_error(400, f"maxItems: Value should have at most {MOST_ITEMS} items", "/items"),
     source=[
         recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationItemPaginationWorks", "2026-02-12"),
-        assumed("that a conversation that is made with items is told so, too"),
+        assumed("that a conversation created with items gets the same error"),
     ],
     rejects=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS + 1))],
     accepts=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS))],

@@ -71,7 +71,7 @@ _NAMES: Mapping[type, str] = {
         reported(
             "https://github.com/microsoft/agent-framework/issues/3003: the words, of a request to an agent", "2025-12"
         ),
-        assumed("that these requests are told so, too"),
+        assumed("that these requests get the same error"),
     ],
     rejects={
         'required: Required properties ["definition"] are not present': project_case(

@@ -285,7 +285,7 @@ def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=NO_ROUTE,
     source=[
         Source("typed", "azure-ai-projects 2.10: a skill is made by its first version"),
-        assumed("that the path of before is gone since the first day on which versions were recorded"),
+        assumed("that the former path has been gone since the first day on which versions were recorded"),
     ],
     since=VERSIONED_SKILLS_SINCE,
     rejects=[project_case("POST /skills", {"name": "mine", "description": "Helps.", "instructions": "Help."})],

@@ -361,12 +361,13 @@ export interface ShownDelivery {
   readonly signature: string;
 }
 
-/** A turn of the script that no request has taken. */
+/** A turn of the script that no request has taken; `lines` are its items as in a script file, if it has only items. */
 export interface WaitingTurn {
   readonly text: string;
   readonly route: string;
   readonly file: string;
   readonly line: number;
+  readonly lines: Json;
 }
 
 /** A test, a recording or a World, with everything that happened; `row` is its row in the list. */

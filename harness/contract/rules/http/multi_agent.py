@@ -56,7 +56,7 @@ def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
         "{name}",
         "unsupported_parameter",
     ),
-    source=[MULTI_AGENT_GUIDE, assumed("that it is refused and not passed over; the words")],
+    source=[MULTI_AGENT_GUIDE, assumed("that it is refused rather than ignored; the words")],
     rejects={
         "Unsupported parameter: 'max_tool_calls' is not supported when multi_agent is enabled.": agents_case(
             max_tool_calls=3

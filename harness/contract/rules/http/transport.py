@@ -178,7 +178,7 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
     error=bad_request("Invalid type: expected an object, but got {kind} instead."),
     source=[
         reported(PARSER_PROBE, "2026-09"),
-        assumed("that this endpoint says it as the platform's other endpoints do"),
+        assumed("that this endpoint has the error of the platform's other endpoints"),
     ],
     rejects={"Invalid type: expected an object, but got a string instead.": Case(raw=b'"hi"')},
     accepts=[Case(raw=b'{"model": "gpt-4.1", "input": "hi"}')],

@@ -31,7 +31,7 @@ UPGRADE_RULES = ("auth_missing", "auth_invalid_key", "auth_missing_scope", "serv
 Reported for the missing bearer key: https://github.com/openai/codex/issues/44579 (2026-09-10).
 """
 WEBSOCKET_GUIDE = documented("https://developers.openai.com/api/docs/guides/websocket-mode", "2026-09")
-ASSUMED_LIKE_SCHEMA = assumed("that it is said as the schema of a body would say it")
+ASSUMED_LIKE_SCHEMA = assumed("that the error is that of a body's schema")
 
 
 class LaneResponseView(Protocol):
@@ -201,7 +201,7 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
     ),
     source=[
         documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
-        assumed("that it is refused and not passed over; the words"),
+        assumed("that it is refused rather than ignored; the words"),
     ],
     rejects=[event_case({"background": True})],
     accepts=[event_case({"background": False}), event_case({"background": None}), event_case({"stream": True})],

@@ -78,7 +78,7 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "Files [{ids}] were not found"),
     source=[
         recorded("a public project: a picture", "2026"),
-        assumed("that it is said of an `input_file`, too; that several are joined as those of a vector store"),
+        assumed("that an `input_file` gets the same error; that several are joined as for a vector store"),
     ],
     rejects={
         "Files [file-x] were not found": after(ANY_UPLOAD, _image_body("file-x")),

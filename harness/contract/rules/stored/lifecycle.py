@@ -53,7 +53,7 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on="DELETE /responses/{response_id}",
     error=bad_request("Cannot delete an in-flight response."),
-    source=[FOUNDRY_SOURCE, assumed("that this API says what Foundry says")],
+    source=[FOUNDRY_SOURCE, assumed("that this API has the error of Foundry")],
     rejects=[after(BACKGROUND, _READ, Case(on="DELETE /responses/{0.id}"))],
     accepts=[
         after(BACKGROUND, _CANCEL, Case(on="DELETE /responses/{0.id}")),

@@ -67,7 +67,7 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=ADD_PART,
     error=bad_request("'data' is a required property"),
-    source=assumed("that it is said as of an upload in one request"),
+    source=assumed("that the error is that of an upload in one request"),
     rejects=[after(CREATE_UPLOAD, part(None))],
     accepts=[after(CREATE_UPLOAD, part())],
     fix="Send `data`, as a file with a name.",

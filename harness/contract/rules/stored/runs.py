@@ -132,7 +132,7 @@ def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=SUBMIT_OUTPUTS,
     error=bad_request("Expected tool {what} for call_ids {expected}, got {got}"),
-    source=[reported("public report with the whole body"), assumed("that approvals are missed in the same words")],
+    source=[reported("public report with the whole body"), assumed("that a missing approval has the same words")],
     rejects={
         "Expected tool outputs for call_ids ['call_a', 'call_b'], got ['call_a']": after(
             *TWICE_READ_RUN, _submit_outputs("call_a"), turns=CALLS_TURN

@@ -19,7 +19,7 @@ ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg
 RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
 SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
-LIKE_STEPS = assumed("that what is recorded of a step is said of all")
+LIKE_STEPS = assumed("that what is recorded of one step holds for all")
 
 
 @rule(
@@ -31,7 +31,7 @@ LIKE_STEPS = assumed("that what is recorded of a step is said of all")
     source=[
         reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
         recorded(f"{RUBY_CASSETTES}: a step with id 123 was not found, with version 1", "2024-04-27"),
-        assumed("that each id of a path is judged alike, the first one first; that it came with version 2"),
+        assumed("that the ids of a path are checked alike and in order; that this came with version 2"),
     ],
     rejects={
         "Invalid 'thread_id': 'undefined'. Expected an ID that begins with 'thread'.": Case(

@@ -33,7 +33,7 @@ ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
     ),
     source=[
         reported("public report from another endpoint that takes uploads only", "2026"),
-        assumed("that this endpoint says it as that one does"),
+        assumed("that this endpoint has the error of that one"),
     ],
     rejects={
         f"Unsupported content type: 'application/json'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
@@ -56,7 +56,7 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
     error=bad_request("Could not parse multipart form"),
     source=[
         reported("https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"),
-        assumed("that all endpoints that take forms say it, of each of these defects"),
+        assumed("that all endpoints that accept forms have this error, for each of these defects"),
     ],
     rejects=[Case(raw=ANY_UPLOAD.raw, headers={**_AUTH_HEADERS, "content-type": CONTENT_TYPE}, on=UPLOAD)],
     accepts=[ANY_UPLOAD],

@@ -49,7 +49,7 @@ _MAKE_STORE = (
     ),
     source=[
         reported("public code that handles it, in part", "2025"),
-        assumed("that it is said as of a batch: https://github.com/openai/openai-node, reports of 2026"),
+        assumed("that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026"),
     ],
     rejects={
         "Invalid 'vector_store_id': 'docs'. Expected an ID that begins with 'vs_'.": Case(on="GET /vector_stores/docs")
@@ -192,7 +192,7 @@ def batch_of_both(request: Request) -> Iterator[Json]:
     error=ApiError(404, "Files [{ids}] were not found"),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
-        assumed("that several are joined by a comma, and that it is said of those of a thread or an assistant, too"),
+        assumed("that several are joined by a comma, and that those of a thread or an assistant get the same error"),
     ],
     rejects={
         "Files [file-x] were not found": after(

@@ -117,7 +117,7 @@ shape(
     ),
     source=[
         reported("public reports; other servers of this API copy the words", "2026"),
-        assumed("that all paths with an id say it alike"),
+        assumed("that all paths with an id have this error"),
     ],
     rejects={
         "Invalid 'response_id': 'abc'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/abc"),

@@ -176,7 +176,7 @@ def _join_lines(data: str) -> str:
     source=[
         reported("https://github.com/strands-agents/harness-sdk/issues/3576: Azure", "2026"),
         reported("public recordings of two origins: api.openai.com", "2026"),
-        assumed("that a project of Foundry says the same"),
+        assumed("that a Foundry project has the same error"),
     ],
     rejects=[body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})],
     fix="Send the file itself as `file_data`, or give an `http` or `https` address.",

@@ -202,7 +202,7 @@ _RAW_FILE_OUTPUT: Json = {
     error=bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
     source=[
         reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
-        assumed("the code, which is that of the other words; that a project of Foundry says the same"),
+        assumed("the code, which is that of the other words; that a Foundry project has the same error"),
     ],
     rejects={"Invalid 'input[1].output[0].file_data'.": Case(_RAW_FILE_OUTPUT, on="POST !/openai/v1/responses")},
     fix="Write `data:application/pdf;base64,` before the base64.",
@@ -290,7 +290,7 @@ retired(
         "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
     ),
     source=[
-        recorded("maruel/genai: a text file; taken in a recording of 2025-06-16", "2025-05"),
+        recorded("maruel/genai: a text file; accepted in a recording of 2025-06-16", "2025-05"),
         reported("an issue of openai/openai-node", "2025-06-27"),
     ],
     rejects={},

@@ -61,7 +61,7 @@ _CLIENT_SEARCH: Json = {
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
         reported("https://github.com/microsoft/agent-framework/issues/7304: two calls, one output", "2026-07-24"),
-        reported("https://github.com/livekit/agents/issues/5136: a stored call, sent again, is taken", "2026-03-18"),
+        reported("https://github.com/livekit/agents/issues/5136: a stored call, sent again, is accepted", "2026-03-18"),
         documented(ASYNC_GUIDE, "2026"),
     ],
     rejects={

@@ -223,8 +223,8 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     error=bad_request("Invalid item", "item", "invalid_item"),
     source=[
         reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
-        reported("https://github.com/openai/openai-agents-python/pull/3352: taken with an id", "2026-05-11"),
-        assumed("that a conversation that is made with items is told so, too"),
+        reported("https://github.com/openai/openai-agents-python/pull/3352: accepted with an id", "2026-05-11"),
+        assumed("that a conversation created with items gets the same error"),
     ],
     rejects=[
         after(

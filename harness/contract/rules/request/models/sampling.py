@@ -35,7 +35,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
         recorded("vercel/ai"),
         reported(PROBE_ADDRESS, PROBE_DATE),
         reported("https://github.com/brainlid/langchain/pull/428: `top_p: 1` is refused from gpt-5.2 on", "2025-12-23"),
-        assumed("that a value is taken that is the model's default anyway, as `temperature: 1` is"),
+        assumed("that the model's default is accepted, such as `temperature: 1`"),
     ],
     rejects={
         "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},

@@ -42,7 +42,9 @@ def _draw_on_azure(**headers: str) -> Case:
     source=[
         reported("https://github.com/editor-code-assistant/eca/issues/612: the whole body", "2026-09-18"),
         reported("https://github.com/openai/codex/issues/31815", "2026-07-09"),
-        reported("public notes of a live probe: with a namespace `image_gen` too, which alone is taken", "2026-08-10"),
+        reported(
+            "public notes of a live probe: with a namespace `image_gen` too, which alone is accepted", "2026-08-10"
+        ),
         reported("public reports of three more origins", "2026"),
     ],
     rejects=[_draw_on_azure()],

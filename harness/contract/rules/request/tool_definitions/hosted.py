@@ -171,7 +171,7 @@ _IMAGEGEN: Json = {
         reported(
             "https://github.com/router-for-me/CLIProxyAPI/issues/4187: gpt-5.4 and gpt-5.5, not gpt-5.6", "2026-07-10"
         ),
-        reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is taken", "2026-07-12"),
+        reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is accepted", "2026-07-12"),
         reported("public reports of eight more origins", "2026-08"),
     ],
     rejects=[{"model": "gpt-5.5", "tools": [_IMAGEGEN, {"type": "image_generation"}]}],
@@ -207,7 +207,7 @@ _WEB_NAMESPACE: Json = {
     source=[
         reported("https://github.com/openai/codex/issues/28464: image_gen, gpt-5.5", "2026-06-16"),
         reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
-        assumed("that of OpenAI the hosted tool has to be in the request: alone, image_gen is taken there"),
+        assumed("that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there"),
     ],
     rejects={
         "Invalid Value: 'tools.namespace'. User-defined namespace 'web' collides with an existing tool namespace.": {

@@ -55,8 +55,10 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
         reported("https://github.com/existential-birds/daydream/issues/304: in text.format.schema", "2026-08-05"),
         reported("https://github.com/vercel/ai/pull/21037: a strict function", "2026-09-17"),
         reported("https://github.com/cline/cline/pull/14019: gpt-6-astra, on Azure, too", "2026-09-10"),
-        reported("https://github.com/pleaseai/shunt/pull/558: refused once, and taken in later probes", "2026-09-14"),
-        assumed("with `strict: false` it is taken: no report says so, and the probes that were taken may have had it"),
+        reported(
+            "https://github.com/pleaseai/shunt/pull/558: refused once, and accepted in later probes", "2026-09-14"
+        ),
+        assumed("that it is accepted with `strict: false`: no report says so, and the accepted probes may have had it"),
     ],
     rejects={
         "Invalid JSON schema: regex lookaround is not supported. Found at $.properties.email.pattern.": _function(

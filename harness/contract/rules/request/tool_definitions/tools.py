@@ -259,7 +259,7 @@ MOST_VECTOR_STORES = 2
     source=[
         reported("public notes of a probe with one, two and three stores, with the whole error", "2026-08-18"),
         reported("https://github.com/dimagi/open-chat-studio/pull/3815 and four more origins", "2026-07-13"),
-        assumed("that each `file_search` is counted alone, and that Azure does not say it"),
+        assumed("that each `file_search` is counted on its own, and that Azure has no such limit"),
     ],
     rejects=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2", "vs_3"]}]}],
     accepts=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2"]}]}],
