@@ -169,7 +169,8 @@ def _case_collector(reports: list[Path], outlook: Outlook) -> Callable[[Path, Pa
     from harness.verify.report_cases import CaseWriter
 
     check_writable(reports)
-    return partial(CaseWriter, with_views=any(is_page(file) for file in reports), outlook=outlook)
+    pages = list(map(is_page, reports))
+    return partial(CaseWriter, with_views=any(pages), outlook=outlook, with_bodies=not all(pages))
 
 
 def _load_report(folder: Path, recordings: Path, nothing_judged: str, began: float) -> Report:

@@ -8,6 +8,7 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -356,7 +357,7 @@ def _read_recordings(paths: Sequence[Path]) -> Viewed:
     from harness.viewer.build_run import build_run
 
     with TemporaryDirectory(prefix="harness-view-") as folder:
-        judging = JudgeOptions(make_observer=lambda recording, spool: CaseWriter(recording, spool, True))
+        judging = JudgeOptions(make_observer=partial(CaseWriter, with_views=True, with_bodies=False))
         verify_recordings(list(paths), Path(folder), 1, judging)
         spools = sorted(Path(folder).glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
         report: Report = load_report(spools, paths[0])

@@ -123,6 +123,8 @@ TOKEN_PATTERN = re.compile(
     rf"|{_PRIVATE_KEY}|{_AZURE_CLIENT_SECRET}|{_WEBHOOK}"
 )
 """The forms of keys and tokens of many issuers."""
+SHORTEST_TOKEN = 15
+"""How many characters these have at least: most texts in JSON are shorter."""
 
 SECRET_HEADERS = frozenset(
     {
@@ -153,9 +155,9 @@ def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
     """Hide secrets in a JSON value: each of `secrets` anywhere in a string, and everything that looks like a key."""
     if isinstance(value, str):
         # Longest first: one secret may be part of another.
-        for secret in sorted(secrets, key=len, reverse=True):
+        for secret in sorted(secrets, key=len, reverse=True) if secrets else ():
             value = value.replace(secret, HIDDEN)
-        return TOKEN_PATTERN.sub(HIDDEN, value)
+        return TOKEN_PATTERN.sub(HIDDEN, value) if len(value) >= SHORTEST_TOKEN else value
     if isinstance(value, list | tuple):
         return [redact(element, secrets) for element in value]
     if isinstance(value, Mapping):

@@ -19,23 +19,40 @@ DIAGRAM_STEPS = 40
 
 
 def fill_case(
-    case: ReportCase, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
+    case: ReportCase,
+    world: World,
+    losses: Sequence[Lost],
+    allowed: Collection[str] = (),
+    *,
+    judged: bool = True,
+    with_bodies: bool = True,
 ) -> ReportCase:
-    """Add the exchanges and findings of a World to a case, shortened and masked; see `collect_findings`."""
+    """Add the exchanges and findings of a World to a case, shortened and masked; see `collect_findings`.
+
+    Without bodies, exchanges can only be counted, and there is no diagram: a page has its own.
+    """
     headers = {id(exchange.request.headers): exchange.request.headers for exchange in world.exchanges}
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
-    exchanges = [_redact_exchange(exchange, secrets) for exchange in world.exchanges]
+    # Findings quote bodies only of what was refused.
+    is_read = with_bodies or any(exchange.status >= 400 for exchange in world.exchanges)
+    exchanges = [_redact_exchange(exchange, secrets) for exchange in world.exchanges] if is_read else world.exchanges
     findings = collect_findings(world, exchanges, losses, case.outcome in PASSED_OUTCOMES, allowed, judged=judged)
+    case = replace(
+        case,
+        exchanges=[{"operation": exchange.request.operation} for exchange in exchanges],
+        found=[sanitize_reason(finding, secrets) for finding in findings],
+        why=sanitize_value(case.why, secrets),
+        explained=[sanitize_reason(cause, secrets) for cause in case.explained],
+    )
+    if not with_bodies:
+        return case
     lane_exchanges = assign_lanes(exchanges, world.script.agent_hints)
     drawn = build_flow(lane_exchanges).last_steps(DIAGRAM_STEPS).sequence
     return replace(
         case,
         exchanges=list(map(_exchange_json, lane_exchanges)),
-        found=[sanitize_reason(finding, secrets) for finding in findings],
         diagram=drawn.mermaid if exchanges else "",
         sequence=drawn,
-        why=sanitize_value(case.why, secrets),
-        explained=[sanitize_reason(cause, secrets) for cause in case.explained],
     )
 
 

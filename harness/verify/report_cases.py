@@ -26,6 +26,7 @@ from harness.core.bounded_input import open_bounded
 from harness.core.delivery import Delivery
 from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Answer, Json, Request
+from harness.core.limits import paused_collection
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
@@ -116,13 +117,20 @@ FIX_NOTHING_JUDGED = f"Pass recordings of the API; `{COMMAND} verify` says how t
 class CaseWriter:
     """Observes how one file is judged and finally writes a case for each of its conversations to `spool`.
 
-    `with_views` adds what a page shows of a case, `outlook` what becomes of its requests.
+    `with_views` adds what a page shows of a case, `outlook` what becomes of its requests. Pages need no `with_bodies`.
     """
 
     def __init__(
-        self, recording: Path, spool: Path, with_views: bool = False, outlook: Outlook = NOTHING_ASKED
+        self,
+        recording: Path,
+        spool: Path,
+        with_views: bool = False,
+        outlook: Outlook = NOTHING_ASKED,
+        *,
+        with_bodies: bool = True,
     ) -> None:
         self._with_views = with_views
+        self._with_bodies = with_bodies
         self._outlook = outlook
         self._world = World()
         self._recording = recording
@@ -159,7 +167,7 @@ class CaseWriter:
         """Write the cases, after the whole file was judged."""
         has_place = any(finding.line for findings in self._found.values() for finding in findings)
         lines = find_record_lines(self._recording) if has_place else []
-        with self._spool.open("wb") as out:
+        with self._spool.open("wb") as out, paused_collection():
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
                 found = [
@@ -172,7 +180,7 @@ class CaseWriter:
     def _build_case(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
         place = path_from_root(self._recording)
         name = place if file == printable_path(self._recording) else file
-        case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
+        case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, (), with_bodies=self._with_bodies)
         every = [*case.found, *map(sanitize_reason, found)]
         every.sort(key=lambda finding: finding.exchange or 0)
         judged = replace(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.core.secrets import HIDDEN, redact, secrets_in_headers
+import re._parser  # type: ignore[import-not-found]
+
+from harness.core.secrets import HIDDEN, SHORTEST_TOKEN, TOKEN_PATTERN, redact, secrets_in_headers
 
 
 def test_the_secrets_of_headers_are_their_values_without_scheme() -> None:
@@ -23,3 +25,8 @@ def test_what_has_the_form_of_a_key_is_hidden_though_nobody_named_it() -> None:
     key = "sk-proj-" + "aB3" * 14
     assert redact(f"key={key}") == f"key={HIDDEN}"
     assert redact("task-force of ten") == "task-force of ten"
+
+
+def test_no_token_is_shorter_than_a_text_that_is_searched() -> None:
+    assert re._parser.parse(TOKEN_PATTERN.pattern).getwidth()[0] == SHORTEST_TOKEN
+    assert redact("sk-" + "a1" * 6) == HIDDEN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,21 @@ def test_a_form_in_har_is_its_bytes(write: Write) -> None:
     recording["log"]["entries"][0]["request"]["postData"] = {"mimeType": "x", "params": [{"name": "A b", "value": "c"}]}
     found = only(write(as_json(recording), "x.har"))
     assert (found.request, found.raw, found.flags) == (None, b"A+b=c", {"unread-answer"})
+
+
+def test_what_was_read_of_a_har_is_not_kept(write: Write) -> None:
+    recording = har({"text": GOT + " " * 50_000})
+    recording["log"]["entries"] *= 40
+    path = write(as_json(recording), "x.har")
+    tracemalloc.start()
+    try:
+        reading = read_recording(path)
+        next(reading)
+        at_first, _ = tracemalloc.get_traced_memory()
+        assert sum(1 for _ in zip(reading, range(38), strict=False)) == 38
+        assert tracemalloc.get_traced_memory()[0] < at_first - 35 * 50_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_parsed_body_may_stand_in_the_body(write: Write) -> None:

@@ -206,6 +206,17 @@ def test_every_form_is_written() -> None:
     assert (cause.kind, cause.group.split(":")[1], cause.rule) == ("disagreement", "refusals.missed", "")
 
 
+def test_a_page_alone_shows_what_a_page_beside_other_reports_shows() -> None:
+    calls = [{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}]
+    refused = [exchange(3, HI, 400, error("Not on Sundays.")), exchange(4, {**HI, "input": calls}, 400, error("No."))]
+    own([TAKEN, *refused])
+    for reports in (["--report", "alone.html"], ["--report", "with.html", "--report", "o.json"]):
+        assert verify("tape.jsonl", *reports).exit_code == 1
+    (alone, cases), (beside, others) = (in_page(Path(name).read_text()) for name in ("alone.html", "with.html"))
+    assert (cases, alone.cases, alone.totals, alone.line) == (others, beside.cases, beside.totals, beside.line)
+    assert len(cases[0].exchanges) == 3
+
+
 @pytest.mark.parametrize(("checkout", "place"), [("..", "{here}/a/tape.jsonl"), ("elsewhere", "a/tape.jsonl")])
 def test_a_file_is_named_from_the_checkout(monkeypatch: pytest.MonkeyPatch, checkout: str, place: str) -> None:
     Path("a").mkdir()

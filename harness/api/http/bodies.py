@@ -61,14 +61,16 @@ def copy_body(body: Any) -> Any:
 
 
 def _measure_depth(value: Any) -> int:
-    level, deepest = [value], 0
-    while level := [inner for value in level for inner in _children(value)]:
+    level, deepest = [value] if isinstance(value, dict | list) else [], 0
+    while any(level):
         deepest += 1
+        level = [
+            inner
+            for holder in level
+            for inner in (holder.values() if type(holder) is dict else holder)
+            if type(inner) is dict or type(inner) is list
+        ]
     return deepest
-
-
-def _children(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
 def _is_utf8(raw: bytes) -> bool:

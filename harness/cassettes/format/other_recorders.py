@@ -57,7 +57,7 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
         return None
     members = normalize_names(document)
     if isinstance(log := members.get("log"), dict) and "entries" in log:
-        return _parse_each("log.entries", log["entries"])
+        return _parse_each("log.entries", log["entries"], frees=True)
     for name in _LIST_MEMBERS:
         if name in members and _is_exchange_list(name, members[name]):
             return _parse_each(name, members[name], provider_from_header(document))
@@ -84,10 +84,22 @@ def provider_from_header(document: Json) -> Json:
     return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
 
 
-def _parse_each(name: str, entries: Any, notes: Mapping[str, Any] = EMPTY_MAPPING) -> Iterator[Interaction | Malformed]:
+def _parse_each(
+    name: str, entries: Any, notes: Mapping[str, Any] = EMPTY_MAPPING, *, frees: bool = False
+) -> Iterator[Interaction | Malformed]:
+    """Parse each entry; with `frees` what was parsed leaves the document, so that a large one is in memory only once."""
     if not isinstance(entries, list):
         raise Malformed(f"{name} is {_describe_type(entries)}, not a list of exchanges")
-    return (_try_parse(f"{name}[{index}]" if name else "", member, notes) for index, member in enumerate(entries))
+    return _parse_entries(name, entries, notes, frees)
+
+
+def _parse_entries(
+    name: str, entries: list[Any], notes: Mapping[str, Any], frees: bool
+) -> Iterator[Interaction | Malformed]:
+    for index, entry in enumerate(entries):
+        if frees:
+            entries[index] = None
+        yield _try_parse(f"{name}[{index}]" if name else "", entry, notes)
 
 
 def _try_parse(place: str, entry: Any, notes: Mapping[str, Any]) -> Interaction | Malformed:
