@@ -172,7 +172,13 @@ def commands() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(
-    ("command", "shown"), [s for s in commands() if " serve" not in s[0]], ids=lambda s: str(s)[:40]
+    ("command", "shown"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.slow] if pair[0].startswith("pytest ") else [])
+        for pair in commands()
+        if " serve" not in pair[0]
+    ],
+    ids=lambda s: str(s)[:40],
 )
 def test_console_commands_print_what_is_shown(command, shown, request, monkeypatch):
     program, *arguments = command.split()
@@ -187,6 +193,7 @@ def test_console_commands_print_what_is_shown(command, shown, request, monkeypat
     in_order(shown, done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "shown"), [s for s in commands() if " serve" in s[0]], ids=lambda s: str(s)[:40])
 def test_served_commands_print_what_is_shown_and_answer(command, shown, desk):
     with spawn([sys.executable, "-m", "harness", *command.split()[1:], "--port", "0"], cwd=desk) as server:

@@ -146,6 +146,7 @@ class TestCompletion:
         result = CliRunner(env=asked).invoke(app, [], prog_name="harness")
         assert result.stdout.split() == completed
 
+    @pytest.mark.slow
     def test_the_script_of_the_shell_is_shown(self) -> None:
         command = f"{shlex.quote(sys.executable)} -m harness --show-completion; exit $?"
         said = run_child(["bash", "-c", command], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True).stdout

@@ -195,7 +195,7 @@ class TestADialect:
     @pytest.mark.parametrize(
         ("options", "told"),
         slow_except(
-            [0],
+            [],
             [
                 (
                     ("--dialect", "foundry"),
@@ -261,6 +261,7 @@ class TestASignal:
 class TestACodingAgent:
     CONFIG = "import os, pathlib; print(pathlib.Path(os.environ['CODEX_HOME'], 'config.toml').read_text()); ask()"
 
+    @pytest.mark.slow
     def test_a_coding_agent_finds_its_configuration_in_a_home_of_its_own(self) -> None:
         ended = serve("--for", "codex", *program(self.CONFIG))
         assert ended.returncode == 0, ended.stderr

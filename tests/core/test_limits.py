@@ -56,6 +56,7 @@ def young_worlds() -> int:
     return sum(isinstance(held, World) for generation in (0, 1) for held in gc.get_objects(generation))
 
 
+@pytest.mark.slow
 def test_a_server_that_replaces_its_worlds_walks_over_none_of_them_twice() -> None:
     gc.collect()
     api = MockApi(fallback=lambda _: [message("ok")], limits=Limits(worlds=KEPT))

@@ -91,6 +91,7 @@ def answer_of(container: MockContainer) -> str:
         return client.responses.create(model="gpt-4.1", input="hi").output_text
 
 
+@pytest.mark.slow
 def test_a_started_container_answers(docker):
     with MockContainer("responses-harness:0.2.0") as container:
         assert docker.made.image == "responses-harness:0.2.0"

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from shutil import copytree
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+pytestmark = pytest.mark.slow
 RED = Path(__file__).with_name("red")
 FILES = ("scripts.py", "clients.py", "histories.py", "setups.py", "late.py")
 LAST_SCREEN = 20
@@ -143,6 +145,11 @@ FORMATS: Mapping[str, Callable[[Run], dict[str, str]]] = {
 }
 
 
+@cache
+def read(run: Run, format: str) -> dict[str, str]:
+    return FORMATS[format](run)
+
+
 def name_of(id: str) -> str:
     return id.rpartition("::")[2]
 
@@ -153,7 +160,7 @@ def plain(text: str) -> str:
 
 
 def test_each_red_test_is_in_every_format(run):
-    seen = {name: set(read(run)) for name, read in FORMATS.items()}
+    seen = {name: set(read(run, name)) for name in FORMATS}
     assert len(EXPECTED) >= 45
     whole = ("terminal", "json", "junit", "sarif")  # the others name the first test of each cause with its facts
     assert {name: EXPECTED.keys() - seen[name] for name in whole} == {name: set() for name in whole}
@@ -164,7 +171,7 @@ def test_every_format_counts_the_same(run):
     report = json.loads((run.folder / "r.json").read_text(encoding="utf-8"))
     suite = ElementTree.parse(run.folder / "r.xml").getroot().attrib
     markdown = (run.folder / "r.md").read_text(encoding="utf-8")
-    causes = len(FORMATS["markdown"](run))
+    causes = len(read(run, "markdown"))
     wrong, errors = len(EXPECTED) - 5, 5
     counts = f"{wrong} failed, {errors} errors, 1 passed; {causes} causes"
     assert f" {wrong} failed, 1 passed, " in run.printed.splitlines()[-1]
@@ -181,7 +188,7 @@ def test_every_format_counts_the_same(run):
 
 def test_the_cause_stands_near_the_beginning_and_no_frame_of_a_library_does(run):
     before = {}
-    for test, text in read_terminal(run).items():
+    for test, text in read(run, "terminal").items():
         lines = text.splitlines()
         words = EXPECTED[test].title.split()[:3]
         place = next(
@@ -197,7 +204,7 @@ def test_the_cause_stands_near_the_beginning_and_no_frame_of_a_library_does(run)
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("part", Cause._fields)
 def test_a_cause_says_what_is_wrong_and_where_and_the_fix(run, format, part):
-    shown = {test: plain(text) for test, text in FORMATS[format](run).items()}
+    shown = {test: plain(text) for test, text in read(run, format).items()}
     wanted = {test: plain(getattr(cause, part)) for test, cause in EXPECTED.items() if test in shown}
     assert len(wanted) >= (10 if format == "annotations" else 40)
     assert {test: (text, shown[test]) for test, text in wanted.items() if text not in shown[test]} == {}

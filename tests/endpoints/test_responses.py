@@ -290,7 +290,7 @@ def holds(answered: Any, scripted: Any) -> bool:
     return bool(answered == scripted)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(item=ITEMS)
 def test_an_item_of_any_kind_is_answered_as_scripted(item: Item) -> None:
     client = Client()

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.support.processes import SECONDS
-from tests.support.slow import slow_except
 
 TWO = """
 @pytest.mark.parametrize("n", range(8))
@@ -153,9 +152,10 @@ LOADED_UNUSED = {
 """All that the plugin may import in a project whose tests do not use it: it costs every run of that project."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    slow_except([0], [[], ["--junitxml=report.xml"], ["-n", "2"]]),
+    [[], ["--junitxml=report.xml"], ["-n", "2"]],
     ids=["alone", "junit", "xdist"],
 )
 def test_a_project_that_does_not_use_the_plugin_loads_little_of_it(pytester, options):

@@ -184,6 +184,7 @@ class TestTheOptionsOfServe:
         result = run_cli("serve", "--port=65536")
         assert (result.exit_code, "65535" in result.output) == (2, True)
 
+    @pytest.mark.slow
     def test_bound_what_is_kept_and_the_end_says_what_was_dropped(self) -> None:
         with serving("--worlds", "1", "--journal", "2") as served:
             for key in ("sk-a", "sk-b", "sk-b", "sk-b"):
