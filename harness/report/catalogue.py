@@ -28,19 +28,23 @@ def rule_row(rule: Rule) -> dict[str, str]:
 def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections of a rule's page: heading and lines."""
     error = rule.error
-    yield "Asked of", ["every request"] if "*" in rule.on else list(_operation_ids(rule))
+    yield "Applies to", ["every request"] if "*" in rule.on else list(_operation_ids(rule))
     if rule.dialects:
-        yield "Spoken by", list(rule.dialects)
+        yield "Only on", list(rule.dialects)
     if rule.since or rule.until:
         yield "When", [" ".join(f"{name} {day}" for name, day in (("since", rule.since), ("until", rule.until)) if day)]
     yield (
         "Error",
-        [f"{error.status} {error.message}", f"type {error.type}, param {error.param}, code {error.code}"],
+        [f"{error.status} {error.message}", f"type {error.type}, param {_name(error.param)}, code {_name(error.code)}"],
     )
+    yield "Fix", [rule.fix or "no advice yet"]
     yield "Refused", [text for words, case in rule.rejects.items() for text in (_example_text(case), f"  {words}")]
     yield "Accepted", [_example_text(case) for case in rule.accepts] or ["no example"]
     yield "Evidence", [" ".join(filter(None, (source.level, source.where, source.date))) for source in rule.sources]
-    yield "Fix", [rule.fix or "no advice yet"]
+
+
+def _name(value: str | None) -> str:
+    return "null" if value is None else value
 
 
 def find_rules(rules: Iterable[Rule], words: Sequence[str]) -> list[Rule]:
@@ -54,8 +58,8 @@ def suggest_words(rules: Iterable[Rule], words: Sequence[str]) -> str:
     texts = [_searched_text(rule) for rule in rules]
     known = sorted({word for text in texts for word in _WORD.findall(text)})
     missing = [word for word in words if not any(word.lower() in text for text in texts)]
-    said = [f"{word!r} is in none. {suggest_name(word.lower(), known)}" for word in missing]
-    return " ".join(said) or "Each is in some rule; use fewer."
+    unknown = [f"{word!r} is in none. {suggest_name(word.lower(), known)}" for word in missing]
+    return " ".join(unknown) or "Each is in some rule; use fewer."
 
 
 _WORD = re.compile(r"[a-z_][\w.-]{2,}")
@@ -75,10 +79,10 @@ def loss_row(loss: Loss) -> dict[str, str]:
 
 def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections of a loss's page: heading and lines."""
-    yield "Said so", [loss.message]
+    yield "Message", [loss.message]
+    yield "Fix", [loss.fix]
     yield "Lost", [_example_text(case) for case in loss.loses]
     yield "Kept", [_example_text(case) for case in loss.keeps]
-    yield "Fix", [loss.fix]
 
 
 def loss_json(loss: Loss) -> Json:

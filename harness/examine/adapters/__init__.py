@@ -36,7 +36,7 @@ def command_for(adapter: str) -> list[str]:
         return ["node", str(_HERE / target)]
     if ":" not in target:
         raise ConfigError(
-            f"no adapter {adapter!r}. {suggest_name(adapter, ADAPTERS)} Pass one of these, MODULE:CLASS of your own, or "
+            f"no adapter {adapter!r}. {suggest_name(adapter, ADAPTERS)} Pass a built-in one, MODULE:CLASS of your own, or "
             "--command."
         )
     return [sys.executable, "-m", "harness.examine.worker", target]

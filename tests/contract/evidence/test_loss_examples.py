@@ -80,7 +80,7 @@ def test_the_losses_that_are_known() -> None:
 def test_a_loss_is_reported_as_a_row_a_page_and_json() -> None:
     one = LOSSES["call-dropped"]
     assert loss_row(one) == {"id": "call-dropped", "area": "calls", "when": "always", "summary": one.summary}
-    assert [title for title, lines in loss_sections(one) if lines] == ["Said so", "Lost", "Kept", "Fix"]
+    assert [title for title, lines in loss_sections(one) if lines] == ["Message", "Fix", "Lost", "Kept"]
     members = loss_json(one)
     assert (len(members["loses"]), len(members["keeps"])) == (len(one.loses), len(one.keeps))
     assert members["loses"][0]["before"][0]["input"] == [{"role": "user", "content": "Ship v2, please."}]
