@@ -112,11 +112,6 @@ MAX_SHOWN = 121
 """The maximum length of a text or of arguments in a problem."""
 
 
-def asks_for_form(body: Json) -> bool:
-    """Return whether a request says what form the answer has: that of a text, or a call."""
-    return bool(body.get("text") or body.get("tool_choice"))
-
-
 def find_turn_problem(
     body: Json, items: Sequence[Item], ending: Ending, read: ReadItems, words: Vocabulary = PYTHON
 ) -> str:

@@ -15,7 +15,6 @@ from harness.analysis.call_ledger import APPROVAL_TYPES, concerns_approvals
 from harness.analysis.withhold_reasoning import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
-from harness.answers.turn_problem import asks_for_form
 from harness.api.project_types import PROMPT, NamedAgent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
@@ -67,7 +66,8 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     scripted, ending = split_ending(taken.lines)
     is_text = not [True for item in scripted if not item.is_text]
     items = scripted if is_text else name_approvals(scripted, prompt.transcript)
-    if not is_text or asks_for_form(prompt.body):  # most turns are of text, which answers any other request
+    # Most turns are of text, which answers any request that does not ask for a form of it, or for a call.
+    if not is_text or prompt.body.get("text") or prompt.body.get("tool_choice"):
         taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
     return Turn(taken, items, ending, waiting, is_text)
 

@@ -268,10 +268,10 @@ class Transcript:
 
     def _added_in(self, kinds: Mapping[str, str]) -> Sequence[Json]:
         """Return the request's items of these types, in order."""
-        groups = [items for kind, items in self.added_by_type.items() if kind in kinds]
-        if len(groups) > 1:
+        found = self.added_by_type.keys() & kinds.keys()
+        if len(found) > 1:
             return [item for item in self.added if item.get("type") in kinds]
-        return groups[0] if groups else ()
+        return self.added_by_type[found.pop()] if found else ()
 
 
 def input_items(body: Json) -> list[Json]:

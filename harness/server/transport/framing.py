@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from http import HTTPStatus
@@ -19,8 +20,7 @@ STATUS_LINES = {status: f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\n".encod
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _INVALID_NAME = re.compile(r'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _INVALID_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_NO_HEADER = ("", "")
-_FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
+_FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding"})
 _WITHOUT_BODY = frozenset({204, 304})
 
 
@@ -49,16 +49,15 @@ class AnswerFraming:
 
         `length` is that of the body, if it is known and not among the headers.
         """
-        # Most answers differ in their last header alone, the request id.
-        others, new = (headers[:-1], headers[-1]) if headers else ((), _NO_HEADER)
-        if new[0].lower() in _FRAMING_HEADERS:
-            others, new = headers, _NO_HEADER
-        start = _encode_start(status, others, length is not None, self.keep_alive, self._method, self._version)
-        self._framing, self.keep_alive, self._missing = start.framing, start.keep_alive, length or start.length
-        last = b"" if new is _NO_HEADER else _encode_line(*new).encode(ENCODING)
-        if length is None:
-            return b"%b%b%b" % (start.encoded, last, start.end)
-        return b"%b%bcontent-length: %d\r\n%b" % (start.encoded, last, length, start.end)
+        names, values = zip(*headers, strict=True) if headers else ((), ())
+        known = (names, status, length is not None, self.keep_alive, self._method, self._version)
+        head = _plan_head(*known)
+        if head.framing_at:
+            head = _plan_head(*known, tuple([values[place].lower() for place in head.framing_at]))
+        if not "".join(values).isprintable() and any(map(_INVALID_VALUE.search, values)):
+            raise RuntimeError("Invalid HTTP header value.")
+        self._framing, self.keep_alive, self._missing = head.framing, head.keep_alive, length or head.length
+        return (head.template % (values if length is None else (*values, length))).encode(ENCODING)
 
     def encode_part(self, body: bytes, *, more: bool) -> bytes:
         """Encode a part of the body; RuntimeError if the body grows longer than its Content-Length."""
@@ -87,52 +86,58 @@ class AnswerFraming:
         return self._framing is BodyFraming.LENGTH and self._missing > 0
 
 
-class _Start(NamedTuple):
-    """The beginning and the `end` of a head, around the headers that are new in each answer, and what it says."""
+class _Head(NamedTuple):
+    """A head without the values of its headers, and what it says about the body.
 
-    encoded: bytes
-    end: bytes
+    `framing_at` are the places of headers that frame the body; their values decide on the rest.
+    """
+
+    template: str
     framing: BodyFraming
     length: int
     keep_alive: bool
+    framing_at: Sequence[int]
 
 
 @lru_cache(maxsize=256)
-def _encode_start(
-    status: int, headers: Headers, has_length: bool, keep_alive: bool, method: str, http_version: str
-) -> _Start:
-    """Encode the beginning of a head; with `has_length` the length of the body follows. RuntimeError as `encode_head`."""
-    said = {name.lower(): value for name, value in headers}
-    lines = [_encode_line(*header) for header in headers]
-    tokens = [token.strip() for token in said.get("connection", "").lower().split(",")]
-    is_chunked = said.get("transfer-encoding", "").lower() == "chunked"
-    end = ""
-    if "close" in tokens:  # the app's own `Connection: close` is in the lines already
+def _plan_head(
+    names: tuple[str, ...],
+    status: int,
+    has_length: bool,
+    keep_alive: bool,
+    method: str,
+    http_version: str,
+    said: tuple[str, ...] = (),
+) -> _Head:
+    """Plan a head with these headers; with `has_length` the length of the body follows them.
+
+    `said` are the values of those that frame the body, in lower case. RuntimeError for an invalid name.
+    """
+    if any(map(_INVALID_NAME.search, names)):
+        raise RuntimeError("Invalid HTTP header name.")
+    known = [name.lower() for name in names]
+    framing_at = [place for place, name in enumerate(known) if name in _FRAMING_HEADERS]
+    framed_by = dict(zip([known[place] for place in framing_at], said, strict=False))
+    end = "content-length: %d\r\n" if has_length else ""
+    if "close" in [token.strip() for token in framed_by.get("connection", "").split(",")]:
         keep_alive = False
     elif not keep_alive:
-        end = "connection: close\r\n"
+        end += "connection: close\r\n"
     if method == "HEAD":
         framing = BodyFraming.NO_BODY
-    elif is_chunked:
+    elif framed_by.get("transfer-encoding") == "chunked":
         framing = BodyFraming.CHUNKS
     # 204 and 304 end with their head, so a length of 0 is the same as none.
-    elif has_length or "content-length" in said or status in _WITHOUT_BODY:
+    elif has_length or "content-length" in framed_by or status in _WITHOUT_BODY:
         framing = BodyFraming.LENGTH
     # HTTP/1.0 has no chunks, so without a length only closing the connection ends the body.
     elif http_version == "1.0":
         framing = BodyFraming.CLOSE
     else:
         framing, end = BodyFraming.CHUNKS, f"{end}transfer-encoding: chunked\r\n"
-    encoded = STATUS_LINES[status] + "".join(lines).encode(ENCODING)
-    return _Start(encoded, f"{end}\r\n".encode(), framing, int(said.get("content-length", 0)), keep_alive)
-
-
-def _encode_line(name: str, value: str) -> str:
-    if _INVALID_NAME.search(name):
-        raise RuntimeError("Invalid HTTP header name.")
-    if _INVALID_VALUE.search(value):
-        raise RuntimeError("Invalid HTTP header value.")
-    return f"{name.lower()}: {value}\r\n"
+    lines = "".join(["{}: %s\r\n".format(name.replace("%", "%%")) for name in known])
+    template = f"{STATUS_LINES[status].decode()}{lines}{end}\r\n"
+    return _Head(template, framing, int(framed_by.get("content-length", 0)), keep_alive, framing_at)
 
 
 def encode_text(status: int, text: str) -> bytes:
