@@ -125,24 +125,22 @@ EMPTY_CHAIN = ItemChain()
 
 def collect_calls(items: Iterable[Json]) -> list[KeyedCall]:
     """Return the client-executed calls, in order."""
-    return [
-        ((kind, item["call_id"]), item)
-        for item in items
-        if (kind := item.get("type", "")) in CLIENT_CALL_NAMES
-        and item.get("call_id")
-        and item.get("execution") != "server"
-    ]
+    calls = []
+    for item in items:
+        kind = item.get("type", "")
+        if kind in CLIENT_CALL_NAMES and item.get("call_id") and item.get("execution") != "server":
+            calls.append(((kind, item["call_id"]), item))
+    return calls
 
 
 def collect_outputs(items: Iterable[Json]) -> list[CallKey]:
     """Return the keys of the calls that output items answer, in order; an output without `call_id` answers none."""
-    return [
-        (CALL_OF_OUTPUT[kind], call_id)
-        for item in items
-        if (kind := item.get("type", "")) in CALL_OF_OUTPUT
-        and item.get("execution") != "server"
-        and (call_id := answered_call_id(item))
-    ]
+    outputs = []
+    for item in items:
+        kind = item.get("type", "")
+        if kind in CALL_OF_OUTPUT and item.get("execution") != "server" and (call_id := answered_call_id(item)):
+            outputs.append((CALL_OF_OUTPUT[kind], call_id))
+    return outputs
 
 
 def pair_outputs(

@@ -151,12 +151,13 @@ class Store:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
-        own = self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers
-        bounded: list[Table[Any]] = [*own, *[self.declared[name] for name in BOUNDED_TABLES if name in self.declared]]
-        for hidden in bounded:
+        hidden: Table[Any]
+        for hidden in (self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers):
             if len(hidden) > more:
-                for id in oldest_beyond(hidden, more):
-                    del hidden[id]
+                _drop_oldest(hidden, more)
+        for name in BOUNDED_TABLES:
+            if len(hidden := self.declared.get(name, {})) > more:
+                _drop_oldest(hidden, more)
 
     def _drop_response(self, id: str) -> None:
         stored = self.responses.pop(id)
@@ -192,6 +193,11 @@ class Store:
     def tables(self) -> Mapping[str, Table[Any]]:
         """All tables by name."""
         return {**{name: getattr(self, name) for name in _OWN_TABLES}, **self.declared}
+
+
+def _drop_oldest(table: Table[Any], most: int) -> None:
+    for id in oldest_beyond(table, most):
+        del table[id]
 
 
 _OWN_TABLES = tuple(table.name for table in fields(Store) if table.name != "declared")
