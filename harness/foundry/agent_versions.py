@@ -59,6 +59,8 @@ DEFAULT_ENDPOINT: Json = {
 """The endpoint of an unconfigured agent: the members as recorded, the version assumed."""
 PROVISIONED_KINDS = ("hosted",)
 """The kinds of agents whose versions are `creating` until they are first read (recorded)."""
+EXTERNAL = "external"
+"""The kind of agents that run elsewhere: they have neither identities nor an endpoint (recorded of the .NET client)."""
 REQUEST_MEMBERS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
 """The members of a definition that are members of a request."""
 _TEMPLATED_MEMBERS = ("instructions", "tools")
@@ -103,9 +105,16 @@ def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: s
         made |= identity_of(known, name, ids)
         if as_of < GUID_DATE:
             del made["agent_guid"]
+        if is_external(made):
+            made = {member: value for member, value in made.items() if member not in _IDENTITY_MEMBERS}
         if body.get("blueprint_reference"):
             made["blueprint_reference"] = body["blueprint_reference"]
     return made
+
+
+def is_external(version: Json) -> bool:
+    """Return whether a version is that of an agent that runs elsewhere."""
+    return bool(version["definition"].get("kind") == EXTERNAL)
 
 
 def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
@@ -130,7 +139,8 @@ def render_agent(world: WorldView, name: str) -> Json:
     shown["versions"] = {"latest": newest}
     if settings.get("agent_card"):
         shown["agent_card"] = settings["agent_card"]
-    shown["agent_endpoint"] = endpoint
+    if not is_external(newest):
+        shown["agent_endpoint"] = endpoint
     return shown | {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
 
 

@@ -172,6 +172,16 @@ class TestAKind:
         assert project.ask("POST /agents/helper/versions", body, headers=PREVIEWS).status == 200
         assert project.ask("POST /agents/helper/versions", body, headers={"foundry-features": flag}).status == 200
 
+    def test_that_is_external_has_neither_identities_nor_an_endpoint(self, project: ProjectClient) -> None:
+        body = {"definition": {"kind": "external", "otel_agent_id": "x"}}
+        made = project.ask("POST /agents/helper/versions", body, headers=PREVIEWS).body
+        shown = project.get("/agents/helper")
+        for members in (made, shown, shown["versions"]["latest"]):
+            assert members.keys().isdisjoint(
+                {"agent_endpoint", "instance_identity", "blueprint", "blueprint_reference"}
+            )
+        assert shown["state"] == "enabled"
+
     def test_a_member_unknown_to_the_sdk_is_accepted(self, project: ProjectClient) -> None:
         assert project.ask("POST /agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
 
