@@ -12,6 +12,8 @@ from harness.core.json_values import as_object
 _PER_TOKENS = 1_000_000
 _LONG_INPUT, _LONG_OUTPUT = 2, 1.5
 """The factors for a request with a long input: from genai-prices and litellm, as all prices."""
+_KEPT = 2.5
+"""The factor for what is written for 12 hours: the guide to prompt caching, the page of gpt-6.2-sol (2026-11)."""
 
 
 class Price(NamedTuple):
@@ -42,16 +44,17 @@ def find_cost_of(exchange: Exchange, day: str) -> float | None:
 def find_cost(response: Json, day: str) -> float | None:
     """Return what a response costs in dollars at the standard tier; None without usage, or if a price is unknown.
 
-    Unknown are other tiers, and what is written to the cache for 12 hours.
+    Unknown are those of other tiers.
     """
     usage, price = as_object(response.get("usage")), find_price(str(response.get("model")), day)
     details = as_object(usage.get("input_tokens_details"))
-    is_long_lived = as_object(details.get("cache_write_tokens_details")).get("ttl_12h_tokens")
-    if not usage or price is None or response.get("service_tier", "default") != "default" or is_long_lived:
+    if not usage or price is None or response.get("service_tier", "default") != "default":
         return None
-    cached, written = details.get("cached_tokens", 0), details.get("cache_write_tokens", 0)
-    read = usage["input_tokens"]
-    spent = (read - cached - written) * price.input + cached * price.cached + written * price.written
+    read, cached = usage["input_tokens"], details.get("cached_tokens", 0)
+    kept = as_object(details.get("cache_write_tokens_details")).get("ttl_12h_tokens", 0)
+    written = details.get("cache_write_tokens", 0) - kept
+    plain = read - cached - written - kept + kept * _KEPT
+    spent = plain * price.input + cached * price.cached + written * price.written
     said = usage["output_tokens"] * price.output
     if 0 < price.long < read:
         spent, said = spent * _LONG_INPUT, said * _LONG_OUTPUT

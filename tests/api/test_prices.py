@@ -45,7 +45,7 @@ def test_a_price_is_that_of_the_model_on_the_day(model: str, day: str, input: fl
     assert price.input == input
 
 
-@pytest.mark.parametrize(("model", "day"), [("gpt-6.2-sol", DAY), ("my-model", DAY), ("o3", "2025-06-09")])
+@pytest.mark.parametrize(("model", "day"), [("gpt-6.2-astra", DAY), ("my-model", DAY), ("o3", "2025-06-09")])
 def test_a_price_without_two_sources_is_unknown(model: str, day: str) -> None:
     assert find_price(model, day) is None
     assert find_cost(answer(model), day) is None
@@ -56,6 +56,9 @@ def test_what_is_read_from_the_cache_and_written_to_it_has_its_own_price() -> No
     assert find_cost(answer(read=100_000), DAY) == pytest.approx(0.2)
     assert find_cost(answer(read=100_000, cached_tokens=100_000), DAY) == pytest.approx(0.02)
     assert find_cost(answer(read=100_000, cache_write_tokens=100_000), DAY) == pytest.approx(0.25)
+    kept = {"ttl_12h_tokens": 40_000, "ttl_30m_tokens": 60_000}
+    counts = {"cache_write_tokens": 100_000, "cache_write_tokens_details": kept}
+    assert find_cost(answer(read=100_000, **counts), DAY) == pytest.approx(0.06 * 2.5 + 0.04 * 5)
     assert find_cost(answer(read=0, said=100_000), DAY) == pytest.approx(1)
     assert find_cost(answer(read=272_001, said=100_000), DAY) == pytest.approx(0.272001 * 4 + 1.5)
 
@@ -65,9 +68,8 @@ def test_what_is_read_from_the_cache_and_written_to_it_has_its_own_price() -> No
     [
         {"usage": None},
         {"service_tier": "priority"},
-        answer(cache_write_tokens_details={"ttl_12h_tokens": 1, "ttl_30m_tokens": 0}),
     ],
-    ids=["no usage", "another tier", "written for twelve hours"],
+    ids=["no usage", "another tier"],
 )
 def test_the_cost_of_anything_else_is_unknown(changed: Json) -> None:
     assert find_cost({**answer(), **changed}, DAY) is None

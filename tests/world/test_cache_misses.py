@@ -57,7 +57,7 @@ def test_the_cost_is_that_of_all_answers_unless_a_price_is_unknown() -> None:
     first, second = (find_cost(answer, CONTRACT_DATE) or 0 for answer in answers)
     assert 0 < second < first / 8
     assert mock_of(talk).cache.cost == first + second
-    talk.ask(LONG, model="gpt-6.2-sol")
+    talk.ask(LONG, model="gpt-6.2-astra")
     assert mock_of(talk).cache.cost is None
 
 
