@@ -12,7 +12,7 @@ from typing import Any
 import harness.analysis.losses
 import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.analysis.loss import Loss
-from harness.api.model_facts import FACTS, Fact, Shutdown, find_shutdown, load_model_facts, split_source
+from harness.api.model_facts import FACTS, Fact, Shutdown, find_shutdown, load_model_facts, read_table, split_source
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import Case, Rule, matches_operation
 from harness.core.exchange import Json
@@ -204,6 +204,8 @@ def model_sections(family: str) -> Iterator[tuple[str, list[str]]]:
                 for name, shutdown in announced.items()
             ],
         )
+    if prices := list(_list_prices(facts["names"].value)):
+        yield "Dollars per million tokens: input, cached, written to the cache, output", prices
     yield "Open: nothing is refused for it", [f"{name:<{_WIDTH}}  {FACTS[name]}" for name in open_facts(facts)] or ["-"]
 
 
@@ -216,6 +218,16 @@ def model_json(family: str) -> Json:
         known[name] = {"value": fact.value, "sources": sources}
     shutdowns = {name: asdict(shutdown) for name, shutdown in _shutdowns_of(facts["names"].value).items()}
     return {"family": family, "facts": known, "shutdowns": shutdowns, "open": open_facts(facts)}
+
+
+def _list_prices(names: Sequence[str]) -> Iterator[str]:
+    """Yield the prices of these names, the newest first, with their sources."""
+    table = read_table()["prices"]
+    for name in filter(table.__contains__, names):
+        rows, *sources = table[name]
+        for since, *prices in rows:
+            day = f" from {since}" * bool(since)
+            yield f"{name}{day}  {', '.join(f'{price:g}' for price in prices[:4])}  ({'; '.join(sources)})"
 
 
 def _shutdowns_of(names: Sequence[str]) -> dict[str, Shutdown]:
