@@ -37,6 +37,7 @@ FEATURES = {
     "background": "runs in the background",
     "resume": "resumes a stream that was cut",
     "compaction": "compacts its history",
+    "shortening": "leaves old messages of its history out",
     "timeout": "gives up on a request after a time that its user sets",
     "options": "passes members of the request on as they are",
     "project_agents": "calls an agent of a Foundry project",
@@ -155,6 +156,7 @@ _IMPLIED: Mapping[str, Callable[[Task], bool]] = {
     "guardrails": lambda task: bool(task.guardrail),
     "timeout": lambda task: task.timeout is not None,
     "compaction": lambda task: task.compact_after is not None,
+    "shortening": lambda task: task.keep_last is not None,
     "options": lambda task: bool(task.options),
     "project_agents": lambda task: bool(task.project_agent),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, ClassVar, TypeVar
 from urllib.error import HTTPError
@@ -93,6 +93,10 @@ class ClientSession:
     def tools_of(self, agent: Agent) -> list[Tool]:
         """List the tools of an agent."""
         return [tool for tool in self.task.tools if tool.name in agent.tools]
+
+    def shorten(self, messages: Sequence[Any]) -> list[Any]:
+        """Return the last messages of a history, as many as the task keeps."""
+        return list(messages)[-(self.task.keep_last or 0) :]
 
     @property
     def function_tools(self) -> list[dict[str, Any]]:

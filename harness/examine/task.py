@@ -78,7 +78,8 @@ class Task:
 
     An answer that contains `guardrail` trips it, so that the task ends in an error. `timeout` is the number of seconds
     after which the client gives up on a request. Before prompt number `compact_after` (from 0) it compacts its history
-    explicitly.
+    explicitly. Of a history that it sends again it keeps, by its own means, only so many of the last messages or items as
+    `keep_last` says.
     """
 
     prompts: tuple[str, ...]
@@ -93,6 +94,7 @@ class Task:
     guardrail: str = ""
     timeout: float | None = None
     compact_after: int | None = None
+    keep_last: int | None = None
     state: str = "replay"
     project_agent: str = ""
     dialect: str = "openai"

@@ -24,6 +24,7 @@ from harness.core.errors import HarnessError
 from harness.examine.results import ClientExamination
 from tests.clients.behaviour import CASES, render_behaviour
 from tests.clients.cells import GREEN, found
+from tests.clients.coding import PROGRAMS, examine_agents
 from tests.clients.environments import ROOT
 from tests.clients.matrix import Row, Run, played, runs
 from tests.clients.publish import examine_release, read_environments, render_page
@@ -90,9 +91,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _publish_behaviour(adapters: Sequence[str]) -> int:
     """Examine the releases of adapters in what the tables of behaviour are about, and write their rows."""
-    every = _examine(adapters, CASES)
+    every = [*_examine(adapters, CASES), *_examine_agents(adapters)]
     PAGE.write_text(render_behaviour(PAGE.read_text(encoding="utf-8"), every), encoding="utf-8")
     return 0
+
+
+def _examine_agents(names: Sequence[str]) -> Iterator[ClientExamination]:
+    """Examine coding agents in what reaches a model of its reasoning, all of them unless some are given."""
+    for done in examine_agents([name for name in PROGRAMS if not names or name in names]):
+        print(f"{done.seconds:4.0f} s  {done.declared.client}", file=sys.stderr, flush=True)
+        yield done
 
 
 def _examine(adapters: Sequence[str], cases: str) -> list[ClientExamination]:
@@ -110,7 +118,7 @@ def _publish(adapters: Sequence[str], cases: str | None) -> int:
     every = _examine(adapters, cases or "*")
     page = render_page(PAGE.read_text(encoding="utf-8"), every)
     if not cases:
-        page = render_behaviour(page, every)
+        page = render_behaviour(page, [*every, *_examine_agents(adapters)])
     if adapters or cases:
         print(page)
     else:

@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "What reaches gpt-6.2-sol of its reasoning": {
         "state/reasoning-in-a-loop": "a tool loop",
         "state/reasoning-of-a-session": "a session of two turns",
+        "state/reasoning-of-a-shortened-history": "a shortened history",
         "agents/reasoning-of-a-hand-off": "a hand-off",
         "agents/reasoning-of-an-approval": "an approval",
     },
@@ -90,7 +91,8 @@ def _describe_reasoning(cells: Iterable[Cell]) -> str:
     ways: dict[str, dict[str, None]] = {}
     for cell in cells:
         if cell.ended:
-            told = "all" if cell.verdict == "pass" else cell.reason if cell.ended == ANSWER else cell.ended
+            missed = ", ".join(reason.splitlines()[0] for reason in cell.reasons)
+            told = "all" if cell.verdict == "pass" else missed if cell.ended == ANSWER else cell.ended
             ways.setdefault(told, {})[cell.mode.split(",")[1]] = None
     return "; ".join(told if len(ways) == 1 else f"{told} ({', '.join(ways[told])})" for told in ways) or "–"
 

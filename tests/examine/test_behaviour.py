@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Exchange, Request
+from harness.drive.coding_agents import CODING_AGENTS
 from harness.examine.adapter import Declaration
 from harness.examine.case import CASES
 from harness.examine.client_process import Crashed, Done, Hung
@@ -16,6 +18,8 @@ from harness.examine.results import Cell, ClientExamination
 from harness.examine.run_cases import describe_end
 from harness.examine.task import Outcome
 from tests.clients.behaviour import BEGIN, END, GROUPS, render_behaviour
+from tests.clients.coding import PROGRAMS, SCRIPTS, is_shortened
+from tests.support.in_process import Client
 
 PAGE = f"before\n{BEGIN}\n{END}\nafter\n"
 
@@ -85,3 +89,24 @@ def test_a_release_replaces_its_own_rows_alone():
     assert "| b 1 | – | – | the text so far | – | – | – |" in second
     assert "APIConnectionError" not in second
     assert render_behaviour(second, []) == second
+
+
+def test_what_is_left_out_and_what_is_withheld_are_told_with_the_ways_of_the_session() -> None:
+    id = "state/reasoning-of-a-session"
+    reasons = ("1 reasoning item left out\n  fix: …", "reasoning withheld: prefix_mismatch\n  fix: …")
+    lossy = replace(cell(id, "the answer"), verdict="warn", reasons=reasons, mode="plain,replay")
+    page = render_behaviour(PAGE, [examined("a 1", lossy, cell(id, "the answer"))])
+    assert "1 reasoning item left out, reasoning withheld: prefix_mismatch (replay); all (chain)" in page
+
+
+def test_coding_agents_run_cases_of_that_table() -> None:
+    assert set(SCRIPTS) <= set(GROUPS["What reaches gpt-6.2-sol of its reasoning"])
+    assert set(PROGRAMS) == set(CODING_AGENTS)
+
+
+@pytest.mark.parametrize(("last", "expected"), [(1, True), (3, False)])
+def test_a_history_that_grows_was_not_shortened(last: int, expected: bool) -> None:
+    client = Client()
+    for count in (1, 2, last):
+        client.ask([{"role": "user", "content": "hi"}] * count)
+    assert is_shortened(client.mock) is expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from agent_framework import Agent, Message, tool
+from agent_framework import Agent, Message, SlidingWindowStrategy, tool
 from agent_framework.openai import OpenAIChatClient
 from openai import AsyncOpenAI
 
@@ -33,7 +33,9 @@ class AgentFrameworkSession(ClientSession):
         agent = next(member for member in self.agents if member.name == name)
         asked = [self._make_agent(helper).as_tool(name=f"ask_{helper}", arg_name="input") for helper in agent.ask]
         tools = [*(self._tools[made] for made in agent.tools), *asked, *map(self._host, self.task.hosted_tools)]
-        return Agent(self._chat, agent.instructions, name=name, tools=tools, default_options=self._options)
+        kept = SlidingWindowStrategy(keep_last_groups=self.task.keep_last) if self.task.keep_last else None
+        rest = {"default_options": self._options, "compaction_strategy": kept}
+        return Agent(self._chat, agent.instructions, name=name, tools=tools, **rest)
 
     def _host(self, tool: Any) -> Any:
         """Declare a hosted tool: the client has a function for MCP servers, and takes other tools unchanged."""
@@ -74,6 +76,6 @@ class AgentFrameworkAdapter(SessionAdapter):
     """The adapter for `agent-framework-core` with `agent-framework-openai`."""
 
     package, session = "agent-framework-core", AgentFrameworkSession
-    features: ClassVar = (*BASIC, *APPROVALS, "agent_tools", "incomplete")
+    features: ClassVar = (*BASIC, *APPROVALS, "agent_tools", "incomplete", "shortening")
     states: ClassVar = ("stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")

@@ -41,7 +41,8 @@ function start(session) {
   async function run(agent, messages, options) {
     const told = newer ? { instructions: agent.instructions, toolApproval: Object.fromEntries(gated) } : { system: agent.instructions };
     const own = { model: openai(task.model), tools: toolsOf(agent), providerOptions: { openai: options } };
-    const asked = { messages, stopWhen, ...own, ...told };
+    const prepareStep = ({ messages: every }) => ({ messages: every.slice(-(task.keep_last ?? 0)) });
+    const asked = { messages, stopWhen, prepareStep, ...own, ...told };
     if (!task.stream) return ai.generateText(asked);
     const result = ai.streamText({ ...asked, onError: () => {} });
     for await (const part of result.fullStream) {
@@ -76,5 +77,5 @@ function start(session) {
   }
 }
 
-const features = ['tools', 'hosted_tools', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'incomplete'];
+const features = ['tools', 'hosted_tools', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'incomplete', 'shortening'];
 await serve({ client: release('ai'), features, states: ['replay', 'stateless', 'chain'], hosted: Object.keys(HOSTED) }, start);

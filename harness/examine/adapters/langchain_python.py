@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import HumanInTheLoopMiddleware, wrap_model_call
 from langchain_core.tools import StructuredTool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
@@ -34,8 +34,12 @@ class LangChainSession(ClientSession):
         tools += [self._make_question(colleague) for colleague in self.agents if colleague.name in agent.ask]
         tools += map(dict, self.task.hosted_tools)
         gated = {tool.name: True for tool in own if tool.needs_approval}
-        rest = {"middleware": [HumanInTheLoopMiddleware(gated)] if gated else [], "checkpointer": checkpointer}
+        middleware = [*([HumanInTheLoopMiddleware(gated)] if gated else []), wrap_model_call(self._shorten)]
+        rest = {"middleware": middleware, "checkpointer": checkpointer}
         return create_agent(self._chat, tools, system_prompt=agent.instructions, **rest)
+
+    async def _shorten(self, request: Any, ask: Any) -> Any:
+        return await ask(request.override(messages=self.shorten(request.messages)))
 
     def _make_question(self, agent: Agent) -> Any:
         other = self._make_agent(agent)
@@ -74,7 +78,7 @@ class LangChainAdapter(SessionAdapter):
     """The adapter for `langchain-openai`."""
 
     package, session = "langchain-openai", LangChainSession
-    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "incomplete")
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "incomplete", "shortening")
     states: ClassVar = ("replay", "stateless", "chain")
     dialects: ClassVar = ("openai", "azure", "foundry")
     hosted: ClassVar = ("code_interpreter", "file_search", "image_generation", "mcp", "web_search")

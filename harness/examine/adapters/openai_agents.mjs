@@ -43,9 +43,11 @@ function start(session) {
   }
   let agent = made.get(session.agents[0].name);
   let [history, state] = [[], {}];
+  const shorten = ({ modelData }) => ({ ...modelData, input: modelData.input.slice(-task.keep_last) });
+  const options = { stream: task.stream, callModelInputFilter: task.keep_last ? shorten : undefined };
 
   async function run(input) {
-    const result = await runner.run(agent, input, { ...state, stream: task.stream });
+    const result = await runner.run(agent, input, { ...state, ...options });
     if (!task.stream) return result;
     for await (const { type, data } of result) {
       if (type === 'raw_model_stream_event' && data.type === 'output_text_delta') session.addDelta(data.delta);
@@ -75,6 +77,6 @@ function start(session) {
   };
 }
 
-const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'guardrails', 'incomplete'];
+const features = [...BASIC, 'handoffs', 'agent_tools', 'tool_approvals', 'mcp_approvals', 'guardrails', 'incomplete', 'shortening'];
 const [states, dialects] = [['replay', 'stateless', 'chain', 'conversation'], ['openai', 'azure', 'foundry']];
 await serve({ client: release('@openai/agents'), features, states, dialects, hosted: Object.keys(HOSTED) }, start);

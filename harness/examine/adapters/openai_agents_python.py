@@ -11,8 +11,8 @@ from harness.examine.session import APPROVALS, BASIC, ClientSession, SessionAdap
 from harness.examine.task import Agent, Task
 
 MADE: Any = {"code_interpreter": agents.CodeInterpreterTool, "image_generation": agents.ImageGenerationTool}
-READ: Any = {"file_search": lambda tool: agents.FileSearchTool(tool["vector_store_ids"])}
-HOSTED = {**MADE, **READ, "mcp": agents.HostedMCPTool, "web_search": lambda tool: agents.WebSearchTool()}
+READ: Any = {"file_search": lambda tool: agents.FileSearchTool(tool["vector_store_ids"]), "mcp": agents.HostedMCPTool}
+HOSTED = {**MADE, **READ, "web_search": lambda tool: agents.WebSearchTool()}
 
 
 class OpenAIAgentsSession(ClientSession):
@@ -58,8 +58,12 @@ class OpenAIAgentsSession(ClientSession):
         self.cut = "incomplete" if messages and messages[-1].status == "incomplete" else None
         return str(result.final_output)
 
+    def _shorten(self, call: Any) -> Any:
+        return agents.run.ModelInputData(self.shorten(call.model_data.input), call.model_data.instructions)
+
     async def _run(self, given: Any) -> Any:
-        options = {**self._state, "run_config": agents.RunConfig(tracing_disabled=True)}
+        config = agents.RunConfig(tracing_disabled=True, call_model_input_filter=self._shorten)
+        options = {**self._state, "run_config": config}
         if not self.task.stream:
             return await agents.Runner.run(self._agent, given, **options)
         result = agents.Runner.run_streamed(self._agent, given, **options)
@@ -73,7 +77,7 @@ class OpenAIAgentsAdapter(SessionAdapter):
     """The adapter for `openai-agents`."""
 
     package, session = "openai-agents", OpenAIAgentsSession
-    features: ClassVar = (*BASIC, *APPROVALS, "handoffs", "agent_tools", "guardrails", "incomplete")
+    features: ClassVar = (*BASIC, *APPROVALS, "handoffs", "agent_tools", "guardrails", "incomplete", "shortening")
     hosted: ClassVar = tuple(HOSTED)
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     states_of: ClassVar = {"guardrails": ("replay", "stateless", "chain")}

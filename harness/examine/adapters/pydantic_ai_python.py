@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, Tool
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -33,7 +34,8 @@ class PydanticAISession(ClientSession):
         own = {tool.name: tool.needs_approval for tool in self.tools_of(agent)}
         tools = [Tool(self.functions[name], requires_approval=asks) for name, asks in own.items()]
         tools += [self._make_question(colleague) for colleague in self.agents if colleague.name in agent.ask]
-        return Agent(self._model, instructions=agent.instructions, tools=tools, output_type=[str, DeferredToolRequests])
+        kinds, kept = [str, DeferredToolRequests], [ProcessHistory(self.shorten)] if self.task.keep_last else []
+        return Agent(self._model, instructions=agent.instructions, tools=tools, output_type=kinds, capabilities=kept)
 
     def _make_question(self, agent: tasks.Agent) -> Any:
         other, own = self._make_agent(agent), dict(self._settings)  # not with the conversation that comes later
@@ -75,6 +77,6 @@ class PydanticAIAdapter(SessionAdapter):
     """The adapter for `pydantic-ai-slim[openai]`."""
 
     package, session = "pydantic-ai-slim", PydanticAISession
-    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", *READ)
+    features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "shortening", *READ)
     states: ClassVar = ("replay", "stateless", "chain", *["conversation"] * ("openai_conversation_id" in SETTINGS))
     dialects: ClassVar = ("openai", "azure", "foundry")

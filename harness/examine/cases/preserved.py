@@ -1,4 +1,4 @@
-"""What a model from GPT-6.2 on gets of its earlier reasoning: over a tool loop, a session, a hand-off, an approval."""
+"""What a model from GPT-6.2 on gets of its earlier reasoning: in a loop, a session, a hand-off, an approval, cut."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ def _kept(id: str, title: str, does: str, task: Task, script: Script, *said: str
         title=title,
         does=does,
         shows="All reasoning reaches the model: nothing before it was edited, and `input_transformations` is empty.",
-        severity="should",
         task=task,
         script=script,
         losses=("reasoning-withheld",),
-        **{"source": GUIDE, **words},
+        **{"severity": "should", "source": GUIDE, **words},
     )
 
 
@@ -50,6 +49,18 @@ _kept(
     turns([reasoning(), CALL], [reasoning(), message("v2 is out.")], [reasoning(), message("Not yet.")]),
     "v2 is out.",
     "Not yet.",
+)
+_kept(
+    "state/reasoning-of-a-shortened-history",
+    "Reasoning in a shortened history",
+    "The model reasons before each of three answers; the client may keep three messages.",
+    replace(ASKED, prompts=("Ship v2.", "And v3?", "And v4?"), tools=(), keep_last=3),
+    turns([reasoning(), message("v2 is out.")], [reasoning(), message("Not yet.")], [reasoning(), message("No.")]),
+    "v2 is out.",
+    "Not yet.",
+    "No.",
+    severity="may",
+    states=("replay", "stateless"),
 )
 _kept(
     "agents/reasoning-of-a-hand-off",
