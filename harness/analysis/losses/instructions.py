@@ -87,12 +87,21 @@ def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[
     fix="Send `tools` with each request, unless the model should not call any.",
     strict=True,
     loses=[_then({"input": _ANSWERED, "instructions": "You run operations."})],
-    keeps=[_then({"input": _ANSWERED, **_AGENT}), _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]})],
+    keeps=[
+        _then({"input": _ANSWERED, **_AGENT}),
+        _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]}),
+        _then({"input": _ANSWERED, "instructions": "You write the invoice."}),
+    ],
 )
 def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Requests answer a call, but offer no tools; a client may want to force a text as the final answer."""
+    """Requests answer a call, but offer no tools; a client may want to force a text as the final answer.
+
+    With other instructions it is another agent, to which the call handed over.
+    """
+    now = request.masked_instructions.strip()
     for place, original in _find_answered_call(request, history):
-        if original.reply.request.tool_names and not request.tool_names:
+        before = original.reply.request
+        if before.tool_names and not request.tool_names and now in ("", before.masked_instructions.strip()):
             yield _facts(place, original)
 
 
