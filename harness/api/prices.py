@@ -48,14 +48,16 @@ def find_cost(response: Json, day: str) -> float | None:
     """
     usage, price = as_object(response.get("usage")), find_price(str(response.get("model")), day)
     details = as_object(usage.get("input_tokens_details"))
-    if not usage or price is None or response.get("service_tier", "default") != "default":
+    if price is None or response.get("service_tier", "default") != "default":
         return None
-    read, cached = usage["input_tokens"], details.get("cached_tokens", 0)
+    read, made = usage.get("input_tokens"), usage.get("output_tokens")
+    cached, written = details.get("cached_tokens", 0), details.get("cache_write_tokens", 0)
     kept = as_object(details.get("cache_write_tokens_details")).get("ttl_12h_tokens", 0)
-    written = details.get("cache_write_tokens", 0) - kept
-    plain = read - cached - written - kept + kept * _KEPT
-    spent = plain * price.input + cached * price.cached + written * price.written
-    said = usage["output_tokens"] * price.output
+    if not all(isinstance(count, int) for count in (read, made, cached, written, kept)):
+        return None  # a run of an assistant counts under other names
+    plain = read - cached - written + kept * _KEPT
+    spent = plain * price.input + cached * price.cached + (written - kept) * price.written
+    said = made * price.output
     if 0 < price.long < read:
         spent, said = spent * _LONG_INPUT, said * _LONG_OUTPUT
     return float(spent + said) / _PER_TOKENS

@@ -67,9 +67,11 @@ def test_what_is_read_from_the_cache_and_written_to_it_has_its_own_price() -> No
     "changed",
     [
         {"usage": None},
+        {"usage": {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3}},
+        answer(cached_tokens=None),
         {"service_tier": "priority"},
     ],
-    ids=["no usage", "another tier"],
+    ids=["no usage", "a run of an assistant", "no count", "another tier"],
 )
 def test_the_cost_of_anything_else_is_unknown(changed: Json) -> None:
     assert find_cost({**answer(), **changed}, DAY) is None

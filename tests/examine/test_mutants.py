@@ -12,6 +12,7 @@ from harness.examine.case import AREAS, CASES, ClientCase
 from tests.examine.mutants.mutant import MUTANTS, Mutant
 from tests.examine.reference.client import ReferenceClient
 from tests.examine.reference.in_process import Bench, open_bench
+from tests.support.slow import slow_except
 
 DOMINATED = {
     *("agents/approval-one", "agents/hand-off", "agents/hand-off-then-call"),
@@ -24,8 +25,9 @@ DOMINATED = {
 """The simplest cases: whatever breaks one of these breaks others, too. They say first what is wrong."""
 SWEPT = {f"streams/cut-after-{events}" for events in range(12)} - {f"streams/cut-after-{n}" for n in (0, 5, 11)}
 """Of the streams that are cut after each event, the mutants of all but the first, one in the middle and the last."""
-pytestmark = pytest.mark.slow
 import_modules("tests.examine.mutants", (*AREAS, "assistants", "project_agents"))
+CAUGHT = sorted(set(MUTANTS) - SWEPT)
+QUICK = [place for place, case in enumerate(CAUGHT) if case.startswith(("state/", "agents/approval"))]
 
 
 def caught_by(mutant: Mutant, bench: Bench) -> set[str]:
@@ -50,7 +52,7 @@ def bench() -> Iterator[Bench]:
         yield bench
 
 
-@pytest.mark.parametrize("case", sorted(set(MUTANTS) - SWEPT))
+@pytest.mark.parametrize("case", slow_except(QUICK, CAUGHT))
 def test_a_mutant_is_caught_by_its_case_alone(case, bench):
     assert caught_by(MUTANTS[case], bench) == {case}
 

@@ -2,8 +2,11 @@
 
 import pytest
 
+from harness.examine.adapter import modes_of
 from harness.examine.adapters import command_for
 from harness.examine.run_cases import examine, select_cases
+from tests.examine.reference.client import ReferenceClient
+from tests.examine.reference.in_process import open_bench
 
 
 @pytest.mark.slow
@@ -12,3 +15,15 @@ def test_a_correct_client_passes(adapter, cells):
     pytest.importorskip({"openai": "openai", "openai-agents": "agents"}[adapter])
     found = examine(command_for(adapter), select_cases("*/one-call"))
     assert [cell.verdict for cell in found.cells] == ["pass"] * cells
+
+
+def test_a_client_that_raises_is_a_crash_with_its_reason():
+    class Broken(ReferenceClient):
+        async def run(self, task):
+            raise LookupError("no loop")
+
+    (case,) = select_cases("tools/one-call")
+    with open_bench() as bench:
+        cell = bench.run(case, next(iter(modes_of(case, Broken().declare()))), Broken())
+    assert (cell.verdict, cell.requests) == ("crash", 0)
+    assert cell.reasons[0].startswith("LookupError: no loop\n")
