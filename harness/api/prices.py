@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import find_by_name, read_table
@@ -50,11 +50,12 @@ def find_cost(response: Json, day: str) -> float | None:
     details = as_object(usage.get("input_tokens_details"))
     if price is None or response.get("service_tier", "default") != "default":
         return None
-    read, made = usage.get("input_tokens"), usage.get("output_tokens")
-    cached, written = details.get("cached_tokens", 0), details.get("cache_write_tokens", 0)
     kept = as_object(details.get("cache_write_tokens_details")).get("ttl_12h_tokens", 0)
-    if not all(isinstance(count, int) for count in (read, made, cached, written, kept)):
-        return None  # a run of an assistant counts under other names
+    cached, written = details.get("cached_tokens", 0), details.get("cache_write_tokens", 0)
+    counts: list[Any] = [usage.get("input_tokens"), usage.get("output_tokens"), cached, written, kept]
+    if not all(isinstance(count, int) for count in counts):  # a run of an assistant counts under other names
+        return None
+    read, made, cached, written, kept = counts
     plain = read - cached - written + kept * _KEPT
     spent = plain * price.input + cached * price.cached + (written - kept) * price.written
     said = made * price.output
