@@ -22,14 +22,12 @@ from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
-    NEXT,
     NOTIFY,
     PROMPT,
     REPLY,
-    TEXT,
     TOOLS,
     ask,
-    assistant,
+    body,
     call,
     chained,
     output,
@@ -95,12 +93,8 @@ def _hosted_case(**changed: Any) -> Case:
         ask("P", "P C O", "P A N", turns=[DEPLOY, REPLY]),
         ask("P", chained("O"), turns=[DEPLOY]),
         ask("P", "P", "P A N", turns=[DEPLOY, REPLY], **_OPS_AGENT),
-        after(
-            {"input": [PROMPT], **_OPS_AGENT},
-            {"input": [PROMPT, assistant(TEXT)], "instructions": "You are the accountant."},
-            turns=[[REPLY, DEPLOY]],
-        ),
-        after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT, NEXT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
+        after(body("P", **_OPS_AGENT), body("P A", instructions="You are the accountant."), turns=[[REPLY, DEPLOY]]),
+        after(body("P", tools=TOOLS), body("P N", tools=TOOLS[1:]), turns=[DEPLOY]),
         ask("P", "P C", "N", turns=[DEPLOY]),
         ask("P", ["P", *_ANSWERED_CALL, "N"], turns=[DEPLOY]),
         ask(
@@ -113,12 +107,9 @@ def _hosted_case(**changed: Any) -> Case:
         ),
         ask("P", ["P", call("call_own"), output("call_own"), "N"], turns=[DEPLOY]),
         after(
-            {"input": [PROMPT], **_OPS_AGENT},
+            body("P", **_OPS_AGENT),
             Case({"model": "gpt-4.1", "input": [PROMPT]}, on="POST /responses/compact"),
-            {
-                "input": [PROMPT, {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, NEXT],
-                **_OPS_AGENT,
-            },
+            body("P", {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, "N", **_OPS_AGENT),
             turns=[DEPLOY],
         ),
     ],

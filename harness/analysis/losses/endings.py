@@ -9,13 +9,13 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, ask, assistant, chained
+from harness.analysis.losses.examples import DEPLOY, REPLY, TEXT, ask, assistant, body, chained
 from harness.core.exchange import Json
 from harness.ending import failed, incomplete
 from harness.faults import cut
 from harness.items import function_call, message
 
-_STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
+_STREAMED_REQUEST = body("P", stream=True)
 _HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_id"], off_schema=True)
 _CONTINUED = ask("P", chained("N"), turns=[[REPLY, incomplete()]])
 

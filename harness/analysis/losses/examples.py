@@ -17,10 +17,13 @@ def ask(
 
     A string stands for items by their letters (SKETCHED), as an input or within its list: `ask("P", "P C O A N")`.
     """
-    bodies = (
-        request if isinstance(request, dict | Case) else {"input": sketch(*request), **more} for request in requests
-    )
+    bodies = (request if isinstance(request, dict | Case) else body(*request, **more) for request in requests)
     return after(*bodies, turns=turns, sent=sent)
+
+
+def body(*items: str | Json, **members: Any) -> Json:
+    """Build a request with these items as its `input`, and other members."""
+    return {"input": sketch(*items), **members}
 
 
 def chained(*items: str | Json) -> Json:
@@ -64,13 +67,13 @@ DEPLOY = function_call("deploy", {"ref": "v2"}, call_id="call_1", off_schema=Tru
 NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2", off_schema=True)
 TEXT = "I will deploy v2 and tell the operators about it."
 REPLY = message(TEXT)
-SKETCHED = {"P": PROMPT, "N": NEXT, "C": call(), "O": output(), "A": assistant(TEXT)}
-"""The items of most examples: the prompt, a call, its output, the assistant's reply, and the next prompt."""
 THOUGHT = reasoning("**Planning**")
 STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
 """The members of a request whose reasoning is encrypted and not stored."""
 ENCRYPTED_THOUGHT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 """The first item of the first answer, reasoning, as a client sends it back."""
+SKETCHED = {"P": PROMPT, "T": ENCRYPTED_THOUGHT, "C": call(), "O": output(), "A": assistant(TEXT), "N": NEXT}
+"""The items of most examples: the prompt, thoughts, a call, its output, the assistant's reply, and the next prompt."""
 TOOLS: list[Json] = [
     {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
     for name in ("deploy", "notify")

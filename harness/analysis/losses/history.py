@@ -26,7 +26,6 @@ from harness.analysis.history.stringified_items import find_printed_item
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
-    ENCRYPTED_THOUGHT,
     NEXT,
     NOTIFY,
     PROMPT,
@@ -86,7 +85,7 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ask("P", [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, "N"], turns=[_DONE_ANSWER]),
         ask(
             "P",
-            ["P", ENCRYPTED_THOUGHT, "C", ENCRYPTED_THOUGHT, call("call_2", "notify", '{"who":"ops"}'), *_OUTPUTS],
+            ["P T C T", call("call_2", "notify", '{"who":"ops"}'), *_OUTPUTS],
             turns=[[THOUGHT, DEPLOY, NOTIFY]],
             **STATELESS,
         ),

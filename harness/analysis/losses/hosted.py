@@ -8,7 +8,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_hosted, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, body, call, output, user
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -24,7 +24,7 @@ def _after_compaction(*then: Json) -> Case:
     """Build an example in which a conversation of two turns is compacted and continued."""
     whole = [PROMPT, call(), output(), assistant(TEXT)]
     compact = Case({"model": "gpt-4.1", "input": whole}, on="POST /responses/compact")
-    return after({"input": [PROMPT]}, compact, {"input": [*then]}, turns=[DEPLOY])
+    return after(body("P"), compact, {"input": [*then]}, turns=[DEPLOY])
 
 
 @loss(

@@ -9,7 +9,7 @@ from harness.analysis.history.items import describe_item, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TOOLS, ask, call, chained, output
+from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TOOLS, ask, body, call, chained, output
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -26,7 +26,7 @@ _FIX = "Send `instructions` with each request: `previous_response_id` and `conve
 
 
 def _then(later: Json, **first: object) -> Case:
-    return after({"input": [PROMPT], **(first or _AGENT)}, later, turns=[DEPLOY])
+    return after(body("P", **first or _AGENT), later, turns=[DEPLOY])
 
 
 @loss(
@@ -63,8 +63,8 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
     fix=_FIX,
     strict=True,
     loses=[
-        ask({"input": [PROMPT], "instructions": "You plan."}, chained("N"), turns=[REPLY]),
-        ask({"input": [PROMPT], "instructions": "You plan."}, "P A N", turns=[REPLY]),
+        ask(body("P", instructions="You plan."), chained("N"), turns=[REPLY]),
+        ask(body("P", instructions="You plan."), "P A N", turns=[REPLY]),
     ],
     keeps=[
         ask("P", "P A N", turns=[REPLY], instructions="You plan."),
@@ -116,7 +116,7 @@ def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFac
         _then({"input": _ANSWERED, **_AGENT, "text": _AS_JSON}, input=[PROMPT], **_AGENT, text=_AS_JSON),
         _then({"input": _ANSWERED, **_AGENT, "text": _AS_JSON}),
         _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]}, input=[PROMPT], **_AGENT, text=_AS_JSON),
-        _then({"input": [*_ANSWERED, NEXT], **_AGENT}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+        _then(body(*_ANSWERED, "N", **_AGENT), input=[PROMPT], **_AGENT, text=_AS_JSON),
     ],
 )
 def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -24,6 +24,7 @@ from harness.analysis.losses.examples import (
     TEXT,
     ask,
     assistant,
+    body,
     call,
     chained,
     output,
@@ -263,7 +264,7 @@ def _describe_damage(was: str, now: str) -> str:
     ],
     keeps=[
         ask("P", *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
-        ask("P", *[{"input": [PROMPT, call(), output()]}] * 2, turns=[DEPLOY]),
+        ask("P", *[body("P C O")] * 2, turns=[DEPLOY]),
         ask("P", "P C O", "P C O C O", turns=[DEPLOY, DEPLOY]),
     ],
 )

@@ -15,7 +15,7 @@ from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, body, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
@@ -102,11 +102,7 @@ class _Turn(NamedTuple):
         ask(["P", user("It is noon.")], "P A N", turns=[REPLY]),
         ask("P", ["P C O", user("Answer now.")], "P C O A N", turns=[DEPLOY, REPLY]),
         ask("P", ["P A N", user("It is noon.")], _third_request(NEXT), turns=_TURNS),
-        after(
-            {"input": [PROMPT], "instructions": "You plan."},
-            {"input": [call(), output()], "instructions": "You run operations."},
-            turns=[DEPLOY],
-        ),
+        after(body("P", instructions="You plan."), body("C O", instructions="You run operations."), turns=[DEPLOY]),
         ask("P", "C O", turns=[DEPLOY], instructions=f"The user said: {PROMPT['content']}"),
     ],
 )
@@ -159,8 +155,8 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         ask(*_talk(PROMPT), turns=_TURNS),
         ask("P", "A P N", turns=[REPLY]),
         after(
-            {"input": [PROMPT], "instructions": "You route."},
-            {"input": [user("Ship v3, please."), call(), output()], "instructions": "You plan."},
+            body("P", instructions="You route."),
+            body(user("Ship v3, please."), "C O", instructions="You plan."),
             turns=[DEPLOY],
         ),
     ],

@@ -12,15 +12,14 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
     ENCRYPTED_THOUGHT,
-    PROMPT,
     REPLY,
     STATELESS,
     THOUGHT,
     ask,
     assistant,
+    body,
     call,
     chained,
-    output,
     user,
 )
 from harness.api.encrypted_content import make_announced_content, owner_of_content
@@ -45,15 +44,11 @@ _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the clie
         ask("P", ["P", _SUMMARY, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
     ],
     keeps=[
-        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", "P T C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
         ask("P", "P C O", turns=[[THOUGHT, DEPLOY]]),
         ask("P", chained("O"), turns=[[THOUGHT, DEPLOY]]),
-        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], "P C O A N", turns=[[THOUGHT, DEPLOY], REPLY], **STATELESS),
-        after(
-            {"input": [PROMPT], **STATELESS},
-            {"input": [PROMPT, call(), output()], "model": "gpt-4.1"},
-            turns=[[THOUGHT, DEPLOY]],
-        ),
+        ask("P", "P T C O", "P C O A N", turns=[[THOUGHT, DEPLOY], REPLY], **STATELESS),
+        after(body("P", **STATELESS), body("P C O", model="gpt-4.1"), turns=[[THOUGHT, DEPLOY]]),
     ],
 )
 def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -102,31 +97,20 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
     message="{what} from exchange {said} is in this request without {then}, which followed it",
     fix="Send the reasoning back with the item that followed it, or omit both.",
     loses=[
+        ask("P", "P T C O", "P T A N", turns=[[THOUGHT, DEPLOY], REPLY], **STATELESS),
         ask(
             "P",
-            ["P", ENCRYPTED_THOUGHT, "C O"],
-            ["P", ENCRYPTED_THOUGHT, "A N"],
-            turns=[[THOUGHT, DEPLOY], REPLY],
-            **STATELESS,
-        ),
-        ask(
-            "P",
-            ["P", ENCRYPTED_THOUGHT, "A N"],
-            ["P", ENCRYPTED_THOUGHT, "N", assistant("Done."), _LAST],
+            "P T A N",
+            ["P T N", assistant("Done."), _LAST],
             turns=[[THOUGHT, REPLY], message("Done.")],
             **STATELESS,
         ),
     ],
     keeps=[
-        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
-        ask("P", ["P", ENCRYPTED_THOUGHT, assistant("In other words."), "N"], turns=[[THOUGHT, REPLY]], **STATELESS),
-        ask("P", ["P", ENCRYPTED_THOUGHT], turns=[THOUGHT], **STATELESS),
-        ask(
-            "P",
-            ["P", ENCRYPTED_THOUGHT, {**call(), "id": "{0.output.1.id}"}, "O A N"],
-            turns=[[THOUGHT, DEPLOY]],
-            **STATELESS,
-        ),
+        ask("P", "P T C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P", ["P T", assistant("In other words."), "N"], turns=[[THOUGHT, REPLY]], **STATELESS),
+        ask("P", "P T", turns=[THOUGHT], **STATELESS),
+        ask("P", ["P T", {**call(), "id": "{0.output.1.id}"}, "O A N"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
     ],
 )
 def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -163,7 +147,7 @@ _RENAMED: Json = {**ENCRYPTED_THOUGHT, "id": "{0.output.0.id}", "encrypted_conte
         ask("P", ["P", _RENAMED, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
     ],
     keeps=[
-        ask("P", ["P", ENCRYPTED_THOUGHT, "C O"], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
+        ask("P", "P T C O", turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
         ask("P", ["P", _UNKNOWN, "A N"], turns=[REPLY], **STATELESS),
     ],
 )

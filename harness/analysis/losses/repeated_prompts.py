@@ -19,7 +19,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, chained, user
+from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, body, chained, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
@@ -164,11 +164,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
         ask("P", "P A N", turns=[REPLY]),
         ask("P", "P", turns=[REPLY]),
         ask("P", ["P", assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
-        after(
-            {"input": [PROMPT], "instructions": "You plan."},
-            {"input": [PROMPT, assistant(TEXT)], "instructions": "You review."},
-            turns=[REPLY],
-        ),
+        after(body("P", instructions="You plan."), body("P A", instructions="You review."), turns=[REPLY]),
     ],
 )
 def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -92,7 +92,7 @@ def _then(
         ask(
             "P",
             ["P", *_LOOP],
-            ["P", ENCRYPTED_THOUGHT, "C", output(value="v2"), _SECOND, _NOTIFIED, output("call_2")],
+            ["P T C", output(value="v2"), _SECOND, _NOTIFIED, output("call_2")],
             turns=[[THOUGHT, DEPLOY], [THOUGHT, NOTIFY]],
             **_MODERN,
         ),
