@@ -19,7 +19,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, body, chained, user
+from harness.analysis.losses.examples import DEPLOY, REPLY, TEXT, TOOLS, ask, assistant, body, chained, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
@@ -194,7 +194,7 @@ def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts
         ask("P", "N", turns=[DEPLOY]),
         ask("P", "P", "P C O", turns=[DEPLOY, DEPLOY, REPLY]),
         ask("P", "P", turns=[[DEPLOY, incomplete()]]),
-        after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
+        after(body("P", tools=TOOLS), body("P", tools=TOOLS[1:]), turns=[DEPLOY]),
     ],
 )
 def call_ignored(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
