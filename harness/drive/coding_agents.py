@@ -67,13 +67,13 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class CodingCli:
-    """A coding agent: its program, its package, and functions for the configuration and the command line.
+    """A coding agent: its program, how to install it, and functions for the configuration and the command line.
 
     `settle` returns further variables; `arguments` takes the prompt, the images, and whether the last session goes on.
     """
 
     program: str
-    package: str
+    install: str
     settle: Callable[[Setup], Mapping[str, str]]
     arguments: Callable[[str, Sequence[str], bool], list[str]]
 
@@ -118,7 +118,7 @@ class CodingAgent:
         self._cli = find_coding_agent(name)
         if not (found := shutil.which(str(program or self._cli.program))):
             raise ConfigError(
-                f"{name}: {program or self._cli.program} is not there. Install it: npm install -g {self._cli.package}; or "
+                f"{name}: {program or self._cli.program} is not there. Install it: {self._cli.install}; or "
                 "pass its path: program=…"
             )
         kept_in = Path(mkdtemp(prefix=f"harness-{name}-"))
@@ -247,7 +247,7 @@ def _copilot_arguments(prompt: str, images: Sequence[str], resume: bool) -> list
     return [*(["--continue"] if resume else []), *attached, "--prompt", prompt]
 
 
-def _settle_opencode(setup: Setup) -> dict[str, str]:
+def _opencode_config(setup: Setup) -> str:
     servers = {
         name: {"type": "remote", "url": server}
         if isinstance(server, str)
@@ -270,8 +270,17 @@ def _settle_opencode(setup: Setup) -> dict[str, str]:
         "agent": {"title": {"disable": True}},  # it would ask the model for a title of the session
         "provider": {"openai": {"options": options, "models": {setup.model: known}}},
     }
-    setup.write(".config/opencode/opencode.json", json.dumps(config))
+    return json.dumps(config)
+
+
+def _settle_opencode(setup: Setup) -> dict[str, str]:
+    setup.write(".config/opencode/opencode.json", _opencode_config(setup))
     return dict.fromkeys(("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"), "1")
+
+
+def _settle_kilo(setup: Setup) -> dict[str, str]:
+    setup.write(".config/kilo/kilo.json", _opencode_config(setup))
+    return dict.fromkeys(("KILO_DISABLE_AUTOUPDATE", "KILO_DISABLE_MODELS_FETCH"), "1")
 
 
 def _opencode_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
@@ -283,11 +292,23 @@ def _opencode_arguments(prompt: str, images: Sequence[str], resume: bool) -> lis
     ]
 
 
-def _settle_pi(setup: Setup) -> dict[str, str]:
+def _refuse_options(name: str, setup: Setup) -> None:
+    """Refuse what an agent cannot be configured with."""
     if setup.mcp:
-        raise ConfigError("pi has no MCP servers: leave out mcp=….")
+        raise ConfigError(f"{name} has no MCP servers: leave out mcp=….")
     if not setup.approves:
-        raise ConfigError("pi approves every command: leave out approves=False.")
+        raise ConfigError(f"{name} approves every command: leave out approves=False.")
+
+
+def _refuse_arguments(name: str, images: Sequence[str], resume: bool) -> None:
+    if images:
+        raise ConfigError(f"{name} takes no images: leave out images=….")
+    if resume:
+        raise ConfigError(f"{name} resumes no session: leave out resume=True.")
+
+
+def _settle_pi(setup: Setup) -> dict[str, str]:
+    _refuse_options("pi", setup)
     model = {"id": setup.model, "name": setup.model, "reasoning": True, "input": ["text", "image"]}
     limits = {"contextWindow": 272_000, "maxTokens": 128_000}
     free = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
@@ -302,7 +323,59 @@ def _pi_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]
     return ["--print", *(["--continue"] if resume else []), *(f"@{image}" for image in images), prompt]
 
 
-CODING_AGENTS.add("codex", CodingCli("codex", "@openai/codex", _settle_codex, _codex_arguments))
-CODING_AGENTS.add("copilot", CodingCli("copilot", "@github/copilot", _settle_copilot, _copilot_arguments))
-CODING_AGENTS.add("opencode", CodingCli("opencode", "opencode-ai", _settle_opencode, _opencode_arguments))
-CODING_AGENTS.add("pi", CodingCli("pi", "@earendil-works/pi-coding-agent", _settle_pi, _pi_arguments))
+def _settle_cline(setup: Setup) -> dict[str, str]:
+    _refuse_options("cline", setup)
+    name = "openai-native"
+    settings = {"provider": name, "apiKey": setup.api_key, "model": setup.model, "baseUrl": setup.base_url}
+    provider = {"settings": settings, "updatedAt": "2026-11-29T00:00:00.000Z", "tokenSource": "manual"}
+    known = {"version": 1, "lastUsedProvider": name, "modes": {}, "providers": {name: provider}}
+    setup.write(".cline/data/settings/providers.json", json.dumps(known))
+    # Its hub is a process that would outlive it.
+    return {"CLINE_SESSION_BACKEND_MODE": "local", "CLINE_NO_AUTO_UPDATE": "1"}
+
+
+def _cline_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    _refuse_arguments("cline", images, resume)
+    return ["--provider", "openai-native", prompt]
+
+
+def _settle_code_puppy(setup: Setup) -> dict[str, str]:
+    _refuse_options("code-puppy", setup)
+    endpoint = {"url": setup.base_url, "api_key": setup.api_key}
+    model = {"type": "custom_openai_responses", "name": setup.model, "custom_endpoint": endpoint}
+    setup.write(".code_puppy/extra_models.json", json.dumps({"mock": {**model, "context_length": 272_000}}))
+    names = {"puppy_name": "mock", "owner_name": "mock", "model": "mock", "yolo_mode": "true"}
+    lines = ["[puppy]", *(f"{name} = {value}" for name, value in names.items())]
+    setup.write(".config/code_puppy/puppy.cfg", "\n".join(lines) + "\n")
+    return {}
+
+
+def _code_puppy_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    _refuse_arguments("code-puppy", images, resume)
+    return ["--prompt", prompt]
+
+
+def _settle_mini(setup: Setup) -> dict[str, str]:
+    _refuse_options("mini", setup)
+    settings = {"GLOBAL_CONFIG_DIR": str(setup.home), "CONFIGURED": "true", "MODEL_NAME": f"openai/{setup.model}"}
+    variables = {f"MSWEA_{name}": value for name, value in settings.items()}
+    return {**variables, "MSWEA_COST_TRACKING": "ignore_errors", "OPENAI_BASE_URL": setup.base_url}
+
+
+def _mini_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+    _refuse_arguments("mini", images, resume)
+    alone = ["--yolo", "--exit-immediately", "--cost-limit", "0"]
+    return ["--model-class", "litellm_response", *alone, "--task", prompt]
+
+
+for _cli in (
+    CodingCli("codex", "npm install -g @openai/codex", _settle_codex, _codex_arguments),
+    CodingCli("copilot", "npm install -g @github/copilot", _settle_copilot, _copilot_arguments),
+    CodingCli("opencode", "npm install -g opencode-ai", _settle_opencode, _opencode_arguments),
+    CodingCli("kilo", "npm install -g @kilocode/cli", _settle_kilo, _opencode_arguments),
+    CodingCli("pi", "npm install -g @earendil-works/pi-coding-agent", _settle_pi, _pi_arguments),
+    CodingCli("cline", "npm install -g cline", _settle_cline, _cline_arguments),
+    CodingCli("code-puppy", "pip install code-puppy", _settle_code_puppy, _code_puppy_arguments),
+    CodingCli("mini", "pip install mini-swe-agent", _settle_mini, _mini_arguments),
+):
+    CODING_AGENTS.add(_cli.program, _cli)

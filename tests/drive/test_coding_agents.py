@@ -130,7 +130,10 @@ def test_a_program_that_is_not_there_is_named_with_its_package(mock: Mock, monke
 
 
 def test_another_wire_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"Use one of: codex, copilot, opencode, pi\. Claude Code speaks Anthropic's"):
+    with pytest.raises(
+        ConfigError,
+        match=r"Use one of: codex, copilot, opencode, kilo, pi, cline, code-puppy, mini\. Claude Code speaks Anthropic's",
+    ):
         find_coding_agent("claude")
 
 
@@ -143,7 +146,7 @@ def test_without_the_fixture_there_is_the_class(mock: Mock) -> None:
 SERVERS = {"remote": "http://127.0.0.1:1/mcp", "local": ["python", "server.py"]}
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot", "opencode"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "opencode", "kilo"])
 def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
     variables = CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", mcp=SERVERS))
     written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
@@ -153,13 +156,30 @@ def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
     assert variables["HOME"] == str(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["pi", "cline", "code-puppy", "mini"])
 @pytest.mark.parametrize(
-    ("setup", "problem"),
-    [({"mcp": SERVERS}, "pi has no MCP servers"), ({"approves": False}, "pi approves every command")],
+    ("setup", "problem"), [({"mcp": SERVERS}, "has no MCP servers"), ({"approves": False}, "approves every command")]
 )
-def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, setup: Any, problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        CODING_AGENTS["pi"].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", **setup))
+def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, name: str, setup: Any, problem: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} {problem}"):
+        CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", **setup))
+
+
+@pytest.mark.parametrize("name", ["cline", "code-puppy", "mini"])
+def test_images_and_sessions_that_a_coding_agent_does_not_have_are_reported(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} takes no images: leave out images="):
+        CODING_AGENTS[name].arguments("Go.", ["a.png"], False)
+    with pytest.raises(ConfigError, match=f"{name} resumes no session: leave out resume=True"):
+        CODING_AGENTS[name].arguments("Go.", [], True)
+
+
+@pytest.mark.parametrize("name", ["cline", "code-puppy", "mini"])
+def test_the_address_is_in_the_files_or_the_variables(tmp_path: Path, name: str) -> None:
+    variables = CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", "gpt-5.6-sol"))
+    written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file()) + json.dumps(variables)
+    assert "http://127.0.0.1:2/v1" in written
+    assert "gpt-5.6-sol" in written
+    assert CODING_AGENTS[name].arguments("Go.", [], False)[-1] == "Go."
 
 
 @pytest.mark.parametrize(
@@ -168,6 +188,7 @@ def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, setup: Any, p
         ("codex", ["exec", "resume", "--last", "--skip-git-repo-check", "--image=a.png", "Go."]),
         ("copilot", ["--continue", "--attachment", "a.png", "--prompt", "Go."]),
         ("opencode", ["run", "--continue", "Go.", "--file", "a.png"]),
+        ("kilo", ["run", "--continue", "Go.", "--file", "a.png"]),
         ("pi", ["--print", "--continue", "@a.png", "Go."]),
     ],
 )

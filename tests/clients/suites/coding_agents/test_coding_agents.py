@@ -21,6 +21,8 @@ PROGRAMS = {
     "codex": ".bin/codex",
     "copilot": ".bin/copilot",
     "opencode": "opencode-linux-x64/bin/opencode",
+    "kilo": "@kilocode/cli-linux-x64/bin/kilo",
+    "cline": "@cline/cli-linux-x64/bin/cline",
     "pi": ".bin/pi",
 }
 """Where npm puts each program, without the scripts of its package."""
@@ -29,6 +31,8 @@ SHELLS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "codex": ("exec_command", "cmd", {}),
     "copilot": ("bash", "command", DESCRIBED),
     "opencode": ("bash", "command", DESCRIBED),
+    "kilo": ("bash", "command", DESCRIBED),
+    "cline": ("run_commands", "commands", {}),
     "pi": ("bash", "command", {"timeout": 60}),
 }
 """The shell tool of each agent, the argument with the command, and what else it requires."""
@@ -56,7 +60,7 @@ def agent(mock: Any, work: Path, request: pytest.FixtureRequest, monkeypatch: py
 def shell(name: str, command: str) -> Any:
     """Return a call of the shell, as the model of an agent makes it."""
     tool, argument, others = SHELLS[name]
-    return function_call(tool, {argument: command, **others})
+    return function_call(tool, {argument: [command] if argument == "commands" else command, **others})
 
 
 def outputs(exchange: Any) -> list[str]:
@@ -77,7 +81,7 @@ def test_a_tool_loop(mock, agent, name):
     assert run.ran("pytest").before("git commit")
 
 
-@pytest.mark.parametrize("name", SHELLS)
+@pytest.mark.parametrize("name", ["codex", "copilot", "opencode", "pi"])
 def test_parallel_calls(mock, agent, name):
     mock.script([shell(name, "echo one"), shell(name, "echo two")], message("Done."))
     run = agent(name)("Say both.")
@@ -86,7 +90,7 @@ def test_parallel_calls(mock, agent, name):
     assert "two" in run.commands[1].output
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot", "pi"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "cline", "pi"])
 def test_a_refused_request(mock, agent, name):
     mock.script(http_error(400, "No such thing.", code="invalid_value"))
     run = agent(name)("Fix it.")
@@ -94,7 +98,7 @@ def test_a_refused_request(mock, agent, name):
     assert len(mock.exchanges) == 1
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot", "pi"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "cline", "pi"])
 def test_a_rate_limit_with_retry_after(mock, agent, name):
     mock.script(
         http_error(429, "Slow down.", code="rate_limit_exceeded", headers={"retry-after": "1"}), message("Done.")
@@ -104,7 +108,7 @@ def test_a_rate_limit_with_retry_after(mock, agent, name):
     assert len(mock.exchanges) == 2
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot", "pi"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "cline", "pi"])
 def test_a_stream_that_breaks(mock, agent, name):
     mock.script(cut(message("This is cut off."), after=3), message("Done."))
     run = agent(name)("Fix it.")
@@ -122,7 +126,7 @@ def test_a_session_that_is_resumed(mock, agent, name):
     assert "zebra" in json.dumps(mock.exchanges[-1].request.body["input"])
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot", "pi"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "cline", "pi"])
 def test_the_rules_of_the_project_reach_the_model(mock, agent, work, name):
     (work / "AGENTS.md").write_text("Always answer in capitals.\n")
     mock.script(message("DONE."))
@@ -130,11 +134,24 @@ def test_the_rules_of_the_project_reach_the_model(mock, agent, work, name):
     assert "Always answer in capitals." in json.dumps(mock.exchanges[0].request.body)
 
 
+@pytest.mark.parametrize("name", ["codex", "copilot", "opencode"])
+def test_a_skill_of_the_project_reaches_the_model(mock, agent, work, name):
+    skill = work / ".agents" / "skills" / "stripes" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: stripes\ndescription: Use it to count stripes.\n---\nCount twice.\n")
+    mock.script(message("Done."))
+    agent(name)("Fix it.")
+    told = json.dumps(mock.exchanges[0].request.body)
+    assert "Use it to count stripes." in told
+    assert "Count twice." not in told
+
+
 @pytest.mark.parametrize(
     ("name", "call"),
     [
         ("codex", function_call("add", {"a": 1, "b": 2}, namespace="mcp__sums")),
         ("copilot", function_call("sums-add", {"a": 1, "b": 2})),
+        ("opencode", function_call("sums_add", {"a": 1, "b": 2})),
     ],
 )
 def test_a_tool_of_an_mcp_server(mock, agent, name, call):
@@ -160,6 +177,15 @@ def test_a_command_without_approval_does_not_run(mock, agent, name, after):
     mock.script(shell(name, "echo changed > a.txt"), *after)  # OpenCode ends its run there, Copilot tells the model
     run = agent(name, approves=False)("Fix it.")
     assert run.files == {}
+
+
+def test_a_sandbox_lets_a_command_read_and_not_write(mock, agent):
+    mock.script(shell("codex", "cat a.txt; echo changed > a.txt"), message("I may not."))
+    run = agent("codex", approves=False)("Fix it.")
+    assert run.files == {}
+    [command] = run.commands
+    assert "hello" in command.output
+    assert "Read-only file system" in command.output
 
 
 def test_a_long_session_is_compacted(mock, agent):
