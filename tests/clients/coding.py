@@ -86,7 +86,7 @@ SCRIPTS: Mapping[str, tuple[Callable[[Call], Model], Sequence[str]]] = {
 def examine_agents(names: Sequence[str]) -> Iterator[ClientExamination]:
     """Run the cases with coding agents in the environment of their suite."""
     (suite,) = found([SUITE])
-    (environment,) = suite.environments
+    environment = next(environment for environment in suite.environments if environment.npm)
     folder = prepared(environment)
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"  # pi needs its Node
     with serve_in_thread(MockApi(keys=())) as server:

@@ -101,7 +101,7 @@ def test_what_is_left_out_and_what_is_withheld_are_told_with_the_ways_of_the_ses
 
 def test_coding_agents_run_cases_of_that_table() -> None:
     assert set(SCRIPTS) <= set(GROUPS["What reaches gpt-6.2-sol of its reasoning"])
-    assert set(PROGRAMS) == set(CODING_AGENTS)
+    assert set(PROGRAMS) <= set(CODING_AGENTS)
 
 
 @pytest.mark.parametrize(("last", "expected"), [(1, True), (3, False)])
