@@ -2,7 +2,7 @@
 
 A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`)
 belongs to a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's
-name is the rule's id, its docstring the documentation, its module the area unless that names another AREA. Source order
+name is the rule's id, its docstring the documentation, its module the area unless its SCOPE names another. Source order
 is precedence: the API reports the first error.
 """
 
@@ -240,7 +240,15 @@ DERIVED_FROM: Mapping[str, Sequence[str]] = {"family": ("model", "world.models")
 """What a rule reads that takes such a member of the call."""
 
 
-class RuleDeclaration(TypedDict, total=False):
+class RuleScope(TypedDict, total=False):
+    """Where a rule applies. `SCOPE` in a module is that of all its rules that do not name another."""
+
+    area: str
+    on: str | Sequence[str]
+    dialects: str | Sequence[str]
+
+
+class RuleDeclaration(RuleScope, total=False):
     """The declaration of a rule besides its function.
 
     `rejects` maps each exact message of the API to a request that gets it; for a message without placeholders it is a
@@ -256,12 +264,10 @@ class RuleDeclaration(TypedDict, total=False):
     all. `area` is that of the module, unless it is given.
     """
 
-    area: str
     error: Required[ApiError]
     source: Required[Source | Sequence[Source]]
     rejects: Required[Mapping[str, Json | Case] | Sequence[Json | Case]]
     accepts: Sequence[Json | Case]
-    on: str | Sequence[str]
     when: str | Sequence[str]
     mentions: str | Sequence[str]
     items: str | Sequence[str]
@@ -269,7 +275,6 @@ class RuleDeclaration(TypedDict, total=False):
     fix: str
     since: str
     until: str
-    dialects: str | Sequence[str]
 
 
 def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
@@ -310,10 +315,12 @@ def _register(
     needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
+    scope: RuleScope = getattr(sys.modules.get(module), "SCOPE", RuleScope())
+    declaration = {**scope, **declaration}
     source, as_case = declaration["source"], partial(_as_case, day=_example_day(declaration))
     declared = Rule(
         id=id,
-        area=declaration.get("area") or str(getattr(sys.modules.get(module), "AREA", module.rpartition(".")[2])),
+        area=declaration.get("area", module.rpartition(".")[2]),
         doc=doc,
         error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),

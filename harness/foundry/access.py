@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
 from harness.api.operations import operation
-from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     KEY_HEADERS,
     ON_FOUNDRY,
@@ -30,7 +30,7 @@ from harness.foundry.resources import agent_page, project_error, project_not_fou
 from harness.items.transcript import conversation_id
 from harness.world.api_call import ApiCall
 
-AREA = "preview"
+SCOPE = RuleScope(area="preview", dialects=FOUNDRY)
 OWNERS: TableKind[str] = declare_table("owners")
 """The users on whose behalf responses and conversations were created, by id."""
 ORIGINS: TableKind[Json] = declare_table("azure_members", is_bounded=True)
@@ -80,7 +80,6 @@ _SAID = (
 
 @rule(
     on=(*MAKING_VERSIONS, *OPERATIONS),
-    dialects=FOUNDRY,
     error=project_error(
         403,
         "{title}This operation requires the following opt-in preview feature(s): {flag}. Include the 'Foundry-Features: "
@@ -165,7 +164,6 @@ _READ = Case(None, on=f"GET {_SESSION_PATH}/mine?api-version=v1", headers=_BOB)
 @rule(
     area="user_identity",
     on="*",
-    dialects=FOUNDRY,
     error=project_error(
         400,
         "Invalid value for the header 'x-ms-user-identity': it has 1 to 256 letters, digits and characters of '._:-@'.",
@@ -188,7 +186,6 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
 @rule(
     area="user_identity",
     on=_STORED,
-    dialects=FOUNDRY,
     error=project_not_found("{kind} '{id}' not found{ending}"),
     source=[
         recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
@@ -226,7 +223,6 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     area="user_identity",
     on=_SESSIONS,
-    dialects=FOUNDRY,
     error=without_param(project_error(403, "Session is not accessible.", code="session_not_accessible")),
     source=[
         documented("a public guide to isolation by keys: the whole body", "2026"),

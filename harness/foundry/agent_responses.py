@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, application_of, is_preview_of_agents
 from harness.api.project_types import HOSTED, PROJECT_TOOLS, NamedAgent
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
@@ -23,6 +23,8 @@ from harness.foundry.resources import (
     validation_detail,
 )
 
+SCOPE = RuleScope(dialects=FOUNDRY)
+
 AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
 ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
 ON_APPLICATION = f"POST !{PROJECT_PATH}/applications/{{}}/protocols/openai/responses?api-version=v1"
@@ -31,7 +33,6 @@ ON_PREVIEW_OF_AGENTS = f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"
 
 @rule(
     when="agent",
-    dialects=FOUNDRY,
     error=project_error(400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent"),
     source=[
         reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
@@ -54,7 +55,6 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
 
 @rule(
     when="agent_reference",
-    dialects=FOUNDRY,
     error=project_error(400, 'required: Required properties ["{name}"] are not present', "/agent_reference"),
     source=[
         reported("public clients of Foundry projects: of `type`", "2026"),
@@ -83,7 +83,6 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
 
 @rule(
     when="agent_reference",
-    dialects=FOUNDRY,
     error=project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
     source=reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     rejects={
@@ -129,7 +128,6 @@ def find_settled_members(request: Request, as_of: str) -> list[str]:
 
 @rule(
     when=tuple(SETTLED_BY_AGENT),
-    dialects=FOUNDRY,
     error=INVALID_PAYLOAD,
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/2573: the whole body", "2025-12-02"),
@@ -150,7 +148,6 @@ def agent_payload_invalid(request: Request, world: WorldView, agent: NamedAgent 
 
 @rule(
     when=tuple(SETTLED_BY_AGENT),
-    dialects=FOUNDRY,
     error=project_error(400, NOT_ALLOWED, "{name}"),
     source=[
         recorded("Azure/azure-sdk-assets, a Python client: tools, the whole body", "2026-04-06"),
@@ -188,7 +185,6 @@ def _allowed(*types: str) -> Json:
 
 @rule(
     when="tool_choice",
-    dialects=FOUNDRY,
     error=bad_request(
         "Invalid value: '{value}'. Value must be 'file_search'.", "tool_choice.tools[{index}].type", "invalid_value"
     ),
@@ -219,7 +215,6 @@ def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator
 
 @rule(
     when="tools",
-    dialects=FOUNDRY,
     error=bad_request(
         "Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")
     ),
@@ -239,7 +234,6 @@ def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> Iter
 
 @rule(
     when="previous_response_id",
-    dialects=FOUNDRY,
     error=project_not_found("Response '{id}' not found."),
     source=recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-07-01"),
     rejects={
@@ -266,7 +260,6 @@ def hosted_response_not_found(request: Request, world: WorldView, agent: NamedAg
 
 @rule(
     on=("POST /responses", "POST /conversations"),
-    dialects=FOUNDRY,
     error=project_error(400, "Deployment '' not found under Application '{name}'", code="bad_request"),
     source=[
         reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
@@ -295,7 +288,6 @@ def application_without_deployment(request: Request, world: WorldView) -> Iterat
 
 @rule(
     when=("agent_reference", "input"),
-    dialects=FOUNDRY,
     error=project_error(404, "Agent {name} with version {version}not found.", code="not_found", type="error"),
     source=[
         reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),

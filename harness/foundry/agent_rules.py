@@ -11,6 +11,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.contract.rule import (
     LIMITED_ACCOUNT,
     Case,
+    RuleScope,
     Source,
     WorldView,
     after,
@@ -36,7 +37,7 @@ from harness.foundry.agent_versions import (
 )
 from harness.foundry.resources import project_error, project_not_found
 
-AREA = "agents"
+SCOPE = RuleScope(area="agents", dialects=FOUNDRY)
 ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
 ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"
 CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
@@ -50,7 +51,6 @@ EXISTING_AGENT = (
 
 @rule(
     on="GET /agents/{agent_name}",
-    dialects=FOUNDRY,
     error=project_not_found("Agent {name} doesn't exist"),
     source=recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
     rejects={"Agent other doesn't exist": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1")},
@@ -64,7 +64,6 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="GET /agents/{agent_name}/versions/{agent_version}",
-    dialects=FOUNDRY,
     error=project_not_found("Agent {name} with version {version}not found"),
     source=[
         recorded("azure-sdk-assets: .NET, AgentsTests.TestAgentCRUD", "2026-04-07"),
@@ -88,7 +87,6 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
 
 @rule(
     on=EXISTING_AGENT,
-    dialects=FOUNDRY,
     error=project_error(404, "Agent not found", code="not_found", type="error"),
     source=[
         recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
@@ -107,7 +105,6 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="GET /agents/{agent_name}/code:download",
-    dialects=FOUNDRY,
     error=project_error(
         409, "Agent '{name}' version '{version}' is not made of code.", code="AgentNotCodeBased", type="error"
     ),
@@ -133,7 +130,6 @@ def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=MAKING_VERSIONS,
-    dialects=FOUNDRY,
     error=project_error(400, 'required: Required properties ["{name}"] are not present', "{path}"),
     source=[
         Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
@@ -198,7 +194,6 @@ _TYPES: dict[str, tuple[str, ...]] = {
 
 @rule(
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import", "PATCH /agents/{agent_name}"),
-    dialects=FOUNDRY,
     error=project_error(400, 'type: Value is "{actual}" but should be "{expected}"', "{path}"),
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
@@ -243,7 +238,6 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
 
 @rule(
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
-    dialects=FOUNDRY,
     error=project_error(
         400,
         "Invalid agent name '{name}'. It must start and end with alphanumeric characters, can contain hyphens in the "
@@ -271,7 +265,6 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
 @rule(
     when=LIMITED_ACCOUNT,
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
-    dialects=FOUNDRY,
     error=project_error(
         409,
         "The resource already exists or was modified concurrently. Please retry.",
@@ -296,7 +289,6 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     when=LIMITED_ACCOUNT,
     on=MAKING_VERSIONS,
-    dialects=FOUNDRY,
     error=project_error(
         400,
         "Unsupported region for Foundry Hosted Agents. Please check the region availability and try again.",
@@ -334,7 +326,6 @@ def _with_headers(**headers: str) -> Case:
 @rule(
     area="agent_tools",
     on="POST /agents*",
-    dialects=FOUNDRY,
     error=project_error(
         400,
         "Headers that can include sensitive information are not allowed in the headers property for MCP tools. Use "
@@ -382,7 +373,6 @@ def _with_server(url: str, as_of: str = "") -> Case:
 @rule(
     area="agent_tools",
     on="POST /agents*",
-    dialects=FOUNDRY,
     until="2026-06-28",
     error=project_error(400, "The supplied value is invalid.", ""),
     source=[
@@ -401,7 +391,6 @@ def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
 @rule(
     area="agent_tools",
     on="POST /agents*",
-    dialects=FOUNDRY,
     since=URL_NAMED_SINCE,
     error=project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
     source=[

@@ -14,7 +14,18 @@ import orjson
 
 from harness.api.http.dialects import FOUNDRY, user_of
 from harness.api.operations import operation
-from harness.contract.rule import Case, Source, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rule import (
+    Case,
+    RuleScope,
+    Source,
+    WorldView,
+    after,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+)
 from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.core.dates import iso_time
 from harness.core.exchange import Answer, Json, Request
@@ -25,6 +36,8 @@ from harness.foundry.agent_versions import answering_version
 from harness.foundry.resources import agent_page, project_error, without_param
 from harness.world.api_call import ApiCall
 from harness.world.world import World
+
+SCOPE = RuleScope(dialects=FOUNDRY)
 
 SESSIONS = "/agents/{agent_name}/endpoint/sessions"
 SESSION = f"{SESSIONS}/{{session_id}}"
@@ -258,7 +271,6 @@ DELETED_ONCE = "2026-05-22"
 
 @rule(
     on=SESSION_OPERATIONS,
-    dialects=FOUNDRY,
     error=replace(
         without_param(
             project_error(
@@ -293,7 +305,6 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=("DELETE /agents/{agent_name}", "DELETE /agents/{agent_name}/versions/{agent_version}"),
-    dialects=FOUNDRY,
     error=project_error(409, "Agent has active sessions", code="conflict", type="error"),
     source=[
         documented("https://github.com/Azure/azure-rest-api-specs/pull/42970: of an agent and a version", "2026-05-07"),
@@ -335,7 +346,6 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=("PUT *{session_id}/files/content", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
-    dialects=FOUNDRY,
     error=project_error(400, 'required: Required properties ["path"] are not present', "path"),
     source=[
         Source("typed", "azure-ai-projects 2.10: the path of a file is required"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.api.http.dialects import BLOB_ROOT, FOUNDRY
 from harness.api.operations import operation
-from harness.contract.rule import WorldView, after, assumed, recorded, rule
+from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
 from harness.core.dates import iso_time
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
@@ -41,7 +41,7 @@ from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World
 
-AREA = "resources"
+SCOPE = RuleScope(area="resources", dialects=FOUNDRY)
 INDEXES: TableKind[Versioned] = declare_table("indexes")
 DATASETS: TableKind[Versioned] = declare_table("datasets")
 VERSION = "/datasets/{name}/versions/{version}"
@@ -236,7 +236,6 @@ def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
         "POST /datasets/{name}/versions/{version}/credentials",
         "GET /indexes/{name}/versions/{version}",
     ),
-    dialects=FOUNDRY,
     error=ApiError(404, "Could not find asset with ID: {id}", code="UserError", body_template=ASSET_NOT_FOUND),
     source=[
         recorded(

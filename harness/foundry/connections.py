@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
-from harness.contract.rule import WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import RuleScope, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.http.azure.gateway import GATEWAY_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer, Json, Request
@@ -20,7 +20,7 @@ from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World
 
-AREA = "resources"
+SCOPE = RuleScope(area="resources", dialects=FOUNDRY)
 CONNECTIONS: TableKind[Json] = declare_table("connections")
 DEPLOYMENTS: TableKind[Json] = declare_table("deployments")
 CONNECTION = "/connections/{name}"
@@ -146,7 +146,6 @@ def make_deployment(world: World, name: str, members: Json) -> str:
 
 @rule(
     on=("GET /connections/{name}", "POST /connections/{name}/getConnectionWithCredentials"),
-    dialects=FOUNDRY,
     error=ApiError(
         404, "Connection {name} can't be found in this workspace", code="NotFound", body_template=GATEWAY_ERROR_FORM
     ),
@@ -165,7 +164,6 @@ def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on="GET /deployments/{name}",
-    dialects=FOUNDRY,
     error=ApiError(404, "Deployment not found", code="NotFound", body_template=GATEWAY_ERROR_FORM),
     source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DeploymentsAsyncClientTest", "2026-03-21"),
     rejects=[project_case("GET /deployments/other")],

@@ -15,7 +15,7 @@ from typing import Any
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.tokens import CHARACTERS_PER_TOKEN
-from harness.contract.rule import WorldView, after, recorded, rule
+from harness.contract.rule import RuleScope, WorldView, after, recorded, rule
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object
@@ -27,7 +27,7 @@ from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World
 
-AREA = "resources"
+SCOPE = RuleScope(area="resources", dialects=FOUNDRY)
 USER_PROFILE, CHAT_SUMMARY = "user_profile", "chat_summary"
 DEFAULT_DELAY = 300
 """Default seconds that an update waits for more messages (documented)."""
@@ -387,7 +387,6 @@ def make_memory_store(world: World, name: str, members: Json) -> str:
 
 @rule(
     on=("* /memory_stores/{name}", "* /memory_stores/{name}:*", "* /memory_stores/{name}/*"),
-    dialects=FOUNDRY,
     error=project_not_found("MemoryStore '{name}' not found"),
     source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_memory_crud", "2026-02-21"),
     rejects={"MemoryStore 'other' not found": project_case("DELETE /memory_stores/other")},

@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY, is_preview_of_agents
 from harness.api.project_types import NamedAgent
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CALL,
     CREATE_PROJECT_CONVERSATION,
@@ -38,6 +38,8 @@ from harness.foundry.resources import (
 from harness.items.kind import item_types
 from harness.items.transcript import conversation_id
 
+SCOPE = RuleScope(dialects=FOUNDRY)
+
 USER_MESSAGE: Json = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
 ANSWER_WITHOUT_TYPE: Json = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
 WHOLE_ANSWER: Json = {
@@ -53,7 +55,6 @@ def _is_message(item: Any, *roles: str) -> bool:
 
 @rule(
     when="input[]",
-    dialects=FOUNDRY,
     error=INVALID_PAYLOAD,
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/2926: the whole body", "2025-12-17"),
@@ -145,7 +146,6 @@ NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", 
 @rule(
     when="input[]",
     items="function_call",
-    dialects=FOUNDRY,
     error=without_param(INVALID_PAYLOAD),
     source=[
         reported("https://github.com/microsoft/agent-framework/pull/4626: the whole body", "2026-03-11"),
@@ -202,7 +202,6 @@ def known_types(as_of: str) -> Sequence[str]:
 
 @rule(
     when="input[]",
-    dialects=FOUNDRY,
     error=bad_request("Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
     source=[
         recorded("Azure/azure-sdk-assets, a Java client: a system message, then a user's", "2026-02-12"),
@@ -264,7 +263,6 @@ HOSTED_ITEMS = (
 
 @rule(
     when="input[]",
-    dialects=FOUNDRY,
     error=project_error(400, "The provided data does not match the expected schema", "/"),
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/5338: the whole body", "2026-04-17"),
@@ -305,7 +303,6 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
 
 @rule(
     on=(CREATE_RESPONSE, "* /conversations/{conversation_id}*"),
-    dialects=FOUNDRY,
     error=project_not_found("Conversation '{id}' not found"),
     source=[
         recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
@@ -341,7 +338,6 @@ def _give_items(number: int) -> Case:
 
 @rule(
     on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
-    dialects=FOUNDRY,
     error=project_error(400, f"maxItems: Value should have at most {MOST_ITEMS} items", "/items"),
     source=[
         recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationItemPaginationWorks", "2026-02-12"),
@@ -360,7 +356,6 @@ def project_conversation_items(request: Request) -> Iterator[Json]:
 
 @rule(
     when="conversation",
-    dialects=FOUNDRY,
     error=project_error(400, "Invalid conversation id '{id}', Malformed identifier.", "conversation"),
     source=[
         reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE
-from harness.contract.rule import Case, Source, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, Source, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import PROJECT_PATH, upload
 from harness.contract.rules.stored.vector_stores import STORE_PATH
 from harness.core.errors import bad_request
@@ -31,7 +31,7 @@ from harness.foundry.resources import project_case, project_error, project_not_f
 from harness.foundry.skills import MAKE_SKILL, VERSIONED_SKILLS_SINCE
 from harness.foundry.toolboxes import MAKE_TOOLBOX
 
-AREA = "resource_bodies"
+SCOPE = RuleScope(area="resource_bodies", dialects=FOUNDRY)
 SKILL_UPDATE = "POST /skills/{name}"
 SKILL_CREATION = "POST /skills"
 _SKILL_MEMBERS: Mapping[str, type] = {"description": str, "instructions": str}
@@ -64,7 +64,6 @@ _NAMES: Mapping[type, str] = {
 
 @rule(
     on=(*MEMBERS, SKILL_VERSION),
-    dialects=FOUNDRY,
     error=project_error(400, "{message}", "{path}", "invalid_payload"),
     source=[
         Source("typed", "azure-ai-projects 2.10: what these requests require"),
@@ -123,7 +122,6 @@ def _check_members(body: Any, members: Mapping[str, type], path: str) -> Iterato
         *("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
         *("* /data_generation_jobs/{job_id}*", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
     ),
-    dialects=FOUNDRY,
     error=project_not_found("{kind} '{id}' not found"),
     source=assumed("the words, which are recorded of a memory store"),
     rejects={
@@ -174,7 +172,6 @@ SEARCHABLE_EXTENSIONS = (
 @rule(
     area="project_files",
     on=f"POST {STORE_PATH}/files",
-    dialects=FOUNDRY,
     error=bad_request(
         "Files with extensions [{extension}] are not supported for retrieval. Supported file types include: "
         f"[{', '.join(SEARCHABLE_EXTENSIONS)}].",

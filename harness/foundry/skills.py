@@ -15,7 +15,7 @@ from io import BytesIO
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE, sent_files
 from harness.api.operations import operation
-from harness.contract.rule import Source, WorldView, after, assumed, recorded, rule
+from harness.contract.rule import RuleScope, Source, WorldView, after, assumed, recorded, rule
 from harness.contract.rules.http.azure.gateway import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
@@ -33,7 +33,7 @@ from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World
 
-AREA = "resources"
+SCOPE = RuleScope(area="resources", dialects=FOUNDRY)
 SKILLS: TableKind[Versioned] = declare_table("skills")
 SKILL = "/skills/{name}"
 VERSIONS = f"{SKILL}/versions"
@@ -260,7 +260,6 @@ def make_skill(world: World, name: str, members: Json) -> str:
 
 @rule(
     on=("GET /skills/{name}*", "DELETE /skills/{name}*", "POST /skills/{name}"),
-    dialects=FOUNDRY,
     error=project_not_found("Skill '{name}'{version} not found."),
     source=[
         recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_skills_crud", "2026-07-01"),
@@ -281,7 +280,6 @@ def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     area="resource_bodies",
     on="POST /skills",
-    dialects=FOUNDRY,
     error=NO_ROUTE,
     source=[
         Source("typed", "azure-ai-projects 2.10: a skill is made by its first version"),

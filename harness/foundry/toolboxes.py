@@ -15,7 +15,7 @@ import orjson
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.project_types import order_tool
-from harness.contract.rule import WorldView, after, assumed, recorded, rule
+from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_string, objects_in
 from harness.core.registry import TableKind, declare_table
@@ -33,7 +33,7 @@ from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World
 
-AREA = "resources"
+SCOPE = RuleScope(area="resources", dialects=FOUNDRY)
 TOOLBOXES: TableKind[Versioned] = declare_table("toolboxes")
 TOOLBOX = "/toolboxes/{name}"
 VERSIONS = f"{TOOLBOX}/versions"
@@ -319,7 +319,6 @@ def _text_result(text: str, error: Any = None) -> Json:
         "POST /toolboxes/{name}:*",
         "POST /toolboxes/{name}*/mcp",
     ),
-    dialects=FOUNDRY,
     error=project_not_found("Toolbox '{name}'{version} not found"),
     source=[
         recorded(f"{ASSETS_REPOSITORY}: azure-ai-agents for Java, ToolboxSamplesTests", "2026-05-29"),

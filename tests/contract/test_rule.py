@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from harness.contract.rule import RULES, Case, Rule, after, assumed, documented, recorded, reported, rule, shape
+from harness.contract.rule import (
+    RULES,
+    Case,
+    Rule,
+    RuleScope,
+    after,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+    shape,
+)
 from harness.core.errors import ApiError, RegistrationError
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -45,6 +58,12 @@ class TestADeclaration:
         self, named: dict[str, Any], on: tuple[str, ...]
     ) -> None:
         assert declared(**named).on == on
+
+    def test_what_all_rules_of_a_module_declare_is_its_scope(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        scope = RuleScope(area="food", on="GET /a", dialects="foundry")
+        monkeypatch.setattr(sys.modules[__name__], "SCOPE", scope, raising=False)
+        made = declared(on="GET /b")
+        assert (made.area, made.on, made.dialects) == ("food", ("GET /b",), ("foundry",))
 
     def test_a_declaration_gives_the_function_back(self) -> None:
         assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese

@@ -10,6 +10,7 @@ from harness.contract.rule import (
     LIMITED_ACCOUNT,
     UNKNOWN_KEY,
     Case,
+    RuleScope,
     WorldView,
     assumed,
     documented,
@@ -20,6 +21,8 @@ from harness.contract.rule import (
 from harness.core.account import Organization, RateLimit, show_wait
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(on="*")
 
 KEYS_PAGE = "https://platform.openai.com/account/api-keys"
 CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
@@ -35,7 +38,6 @@ def mask_key(key: str) -> str:
 @rule(
     reads="request.headers.authorization",
     dialects=OPENAI,
-    on="*",
     error=ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
     source=[
         reported("https://github.com/openai/openai-cookbook/issues/2347", "2026-01-04"),
@@ -58,7 +60,6 @@ def auth_missing(request: Request) -> Iterator[Json]:
     dialects=OPENAI,
     when=UNKNOWN_KEY,
     reads="request.headers.authorization",
-    on="*",
     error=ApiError(
         401,
         f"Incorrect API key provided: {{key}}. You can find your API key at {KEYS_PAGE}.",
@@ -96,7 +97,6 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
     dialects=OPENAI,
     when=LIMITED_ACCOUNT,
     reads=(),
-    on="*",
     error=ApiError(
         401,
         "You have insufficient permissions for this operation. Missing scopes: {scope}. Check that you have the correct "
@@ -124,7 +124,6 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     when=LIMITED_ACCOUNT,
     reads=(),
-    on="*",
     error=ApiError(
         500, "The server had an error while processing your request. Sorry about that!", type="server_error"
     ),
@@ -144,7 +143,6 @@ def server_error(world: WorldView) -> Iterator[Json]:
 @rule(
     when=LIMITED_ACCOUNT,
     reads=(),
-    on="*",
     error=ApiError(
         503,
         "Our servers are currently overloaded. Please try again later.",
@@ -168,7 +166,6 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
 @rule(
     when=LIMITED_ACCOUNT,
     reads=(),
-    on="*",
     error=ApiError(
         429,
         "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
@@ -190,7 +187,6 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
     dialects=OPENAI,
     when=LIMITED_ACCOUNT,
     reads="model",
-    on="*",
     error=ApiError(
         429,
         "Rate limit reached for {model} in organization {organization} on {what}: Limit {limit}, Used {used}, Requested "

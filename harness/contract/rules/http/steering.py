@@ -10,13 +10,13 @@ from typing import Any
 
 from harness.api.models import Models
 from harness.api.responses import STEER, STEER_EVENT
-from harness.contract.rule import Case, after, assumed, documented, rule, shape
+from harness.contract.rule import Case, RuleScope, after, assumed, documented, rule, shape
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-AREA = "websocket"
+SCOPE = RuleScope(area="websocket", on=STEER)
 STEERING_GUIDE = documented("https://developers.openai.com/api/docs/guides/steering", "2026-09")
 STEER_ERROR_CODES = documented("openai 3.54.0: ResponseSteerErrorCode", "2026-09")
 ASSUMED_WORDS = assumed("the words; the code is known")
@@ -33,7 +33,6 @@ _CREATE_STEERABLE = event_case({"model": "gpt-6-astra"})
 
 
 @rule(
-    on=STEER,
     error=bad_request("Invalid steering input.", code="invalid_input"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
     rejects=[after(_CREATE_STEERABLE, _steer_case(stream_id="main"))],
@@ -68,7 +67,6 @@ def _is_user_message(message: Any) -> bool:
 
 
 @rule(
-    on=STEER,
     error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
     rejects={
@@ -86,7 +84,6 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
 
 
 @rule(
-    on=STEER,
     error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
     source=[STEER_ERROR_CODES, assumed("the words: those of `response.inject.failed`, which has the same code")],
     rejects={"Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
@@ -105,7 +102,6 @@ def steer_response_already_completed(request: Request, world: ConnectionView) ->
 
 
 @rule(
-    on=STEER,
     error=bad_request("Steering is not supported for this response.", code="steering_not_supported"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
     rejects=[after(event_case({"model": "gpt-5.6"}), _steer_case())],
@@ -131,7 +127,6 @@ shape(
     __name__,
     "successor_creation_failed",
     """An accepted steer fails when the response that would take it is refused.""",
-    on=STEER,
     error=bad_request(
         "We couldn't start the next response. Send this steering input again with response.create.",
         code="successor_creation_failed",

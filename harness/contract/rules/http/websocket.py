@@ -21,9 +21,11 @@ from harness.api.responses import (
     requested_lane,
 )
 from harness.contract.phrasing import describe_actual, quote_and_join
-from harness.contract.rule import Case, after, assumed, documented, reported, rule
+from harness.contract.rule import Case, RuleScope, after, assumed, documented, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(on=SOCKET)
 
 UPGRADE_RULES = ("auth_missing", "auth_invalid_key", "auth_missing_scope", "server_error")
 """The rules of `access` that refuse the upgrade over HTTP; the others refuse events.
@@ -61,7 +63,6 @@ def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -
 
 
 @rule(
-    on=SOCKET,
     error=bad_request(
         "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.",
         code="websocket_connection_limit_reached",
@@ -85,7 +86,6 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
 
 
 @rule(
-    on=SOCKET,
     error=bad_request("Missing required parameter: 'type'.", "type", "missing_required_parameter"),
     source=ASSUMED_LIKE_SCHEMA,
     rejects=[event_case(absent=("type",))],
@@ -98,7 +98,6 @@ def event_type_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=SOCKET,
     error=bad_request(
         f"Invalid type for 'type': expected one of {quote_and_join(CLIENT_EVENTS, 'or')}, but got {{kind}} instead.",
         "type",
@@ -118,7 +117,6 @@ def event_type_kind(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=SOCKET,
     error=bad_request(
         f"Invalid value: '{{value}}'. Supported values are: {quote_and_join(CLIENT_EVENTS, 'and')}.",
         "type",
@@ -143,7 +141,6 @@ def event_type_unknown(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=SOCKET,
     error=bad_request(
         "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain letters, "
         "numbers, underscores, hyphens, and periods.",
@@ -167,7 +164,6 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=SOCKET,
     error=bad_request(
         "This WebSocket connection has reached its maximum number of distinct stream IDs (32). Reuse an existing "
         "stream_id or open a new WebSocket connection.",
@@ -194,7 +190,6 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
 
 
 @rule(
-    on=SOCKET,
     when="background",
     error=bad_request(
         "Unsupported parameter: 'background' is not supported over WebSocket.", "background", "unsupported_parameter"
@@ -214,7 +209,6 @@ def background_over_socket(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=SOCKET,
     when="generate",
     error=bad_request(
         "Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"

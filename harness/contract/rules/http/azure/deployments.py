@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from harness.api.http.dialects import AZURE, AZURE_DIALECTS, FIRST_VERSION, FOUNDRY, agent_of
-from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, WorldView, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, RuleScope, WorldView, reported, rule
 from harness.contract.rules.example_requests import (
     HELPER_REFERENCE,
     ON_AZURE,
@@ -21,7 +21,7 @@ from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-AREA = "gateway"
+SCOPE = RuleScope(area="gateway")
 
 PERMISSION_DENIED = (
     "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"

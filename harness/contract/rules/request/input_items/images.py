@@ -12,7 +12,7 @@ from io import BytesIO
 from itertools import islice
 from threading import Lock
 
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
 from harness.contract.rules.request.input_items.media import (
     CHECKED_CHARACTERS,
     body_with_part,
@@ -89,7 +89,7 @@ def _is_decodable(picture: bytes) -> bool:
     return True
 
 
-AREA = "media"
+SCOPE = RuleScope(area="media")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _EXPECTED_IMAGE = (
     "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.api.models import Model, is_forecast_gone, is_nonexistent_model
-from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
 
+SCOPE = RuleScope(dialects=OPENAI)
+
 
 @rule(
     reads=("world.account", "world.as_of"),
-    dialects=OPENAI,
     error=ApiError(404, "Model not found {model}", "model"),
     source=[
         recorded("pydantic/pydantic-ai: eight models that were shut down on 2026-07-23", "2026-08-03"),
@@ -52,7 +53,6 @@ def model_gone(request: Request, world: WorldView, family: Model | None) -> Iter
 
 @rule(
     reads=("world.account", "world.as_of"),
-    dialects=OPENAI,
     error=bad_request(
         "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
     ),
@@ -85,7 +85,6 @@ def model_not_served(request: Request, world: WorldView, family: Model | None) -
 
 @rule(
     reads="world.account",
-    dialects=OPENAI,
     error=bad_request("The requested model, '{model}' was not found.", "model", "model_not_found"),
     source=[
         reported("the tests of a public command line tool: embeddings, dall-e, davinci-002", "2025-11"),
@@ -115,7 +114,6 @@ _ASKS_A_MODEL = (
 
 @rule(
     reads=("world.account", "world.as_of"),
-    dialects=OPENAI,
     on=_ASKS_A_MODEL,
     error=bad_request("The requested model '{model}' does not exist.", "model", "model_not_found"),
     source=[

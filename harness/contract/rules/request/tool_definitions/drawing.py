@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE
-from harness.contract.rule import Case, assumed, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-AREA = "hosted"
+SCOPE = RuleScope(area="hosted")
 
 IMAGE_ERROR = "image_generation_user_error"
 """The type of errors about the settings of the tool that draws images."""

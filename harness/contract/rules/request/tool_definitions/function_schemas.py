@@ -8,11 +8,11 @@ from typing import Any
 from harness.api.models import Model
 from harness.api.strict_schema import function_problems
 from harness.contract.compile_schema import find_schema_problem
-from harness.contract.rule import reported, rule
+from harness.contract.rule import RuleScope, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-AREA = "tools"
+SCOPE = RuleScope(area="tools")
 _FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.models import Model
-from harness.contract.rule import Case, assumed, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-AREA = "tools"
+SCOPE = RuleScope(area="tools")
 _WITHOUT_LOOKAROUND = ("gpt-5.5", "gpt-5.6", "gpt-6")
 """The families that refuse lookarounds; gpt-5.4 accepts them."""
 _MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})

@@ -7,12 +7,12 @@ from typing import Any
 
 from harness.api.http.dialects import agent_of
 from harness.api.models import Model
-from harness.contract.rule import Case, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, recorded, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
-AREA = "tools"
+SCOPE = RuleScope(area="tools")
 FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 _CHOICE_AMONG_ADDED: Json = {
     "tools": [FUNCTION_TOOL],
