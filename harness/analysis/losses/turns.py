@@ -72,6 +72,7 @@ _ONLY_PROMPTS = ask("P", "P N", turns=[REPLY])
         ask("P", "P N", ["P A N", _LAST], turns=[REPLY, _DONE_ANSWER]),
         ask("P", "P C O", "P C O A N", ["P C O N", _DONE, _LAST], turns=[DEPLOY, REPLY, _DONE_ANSWER]),
         ask("P", "P A N", turns=[[REPLY, _DONE_ANSWER]]),
+        ask("P", "P C O", turns=[[REPLY, DEPLOY]]),
         ask("P", "P N", turns=[message(refusal("I will not ship it."))]),
         after(
             body("P", instructions="You route."),
@@ -86,6 +87,10 @@ _ONLY_PROMPTS = ask("P", "P N", turns=[REPLY])
         ask("P", ["P", assistant(f"{TEXT}\nDone."), "N"], turns=[[REPLY, _DONE_ANSWER]]),
         ask("P", ["P", _DONE, "N"], turns=[[REPLY, _DONE_ANSWER]]),
         ask("P", "N", "P", turns=[REPLY]),
+        ask("P", "P A C O", turns=[[REPLY, DEPLOY]]),
+        ask("P", ["P", assistant("The deployment begins."), "C O"], turns=[[REPLY, DEPLOY]]),
+        ask("P", "P A C O", "P C O N", turns=[[REPLY, DEPLOY], _DONE_ANSWER]),
+        ask("P", chained("O"), turns=[[REPLY, DEPLOY]]),
         ask("P", chained("N"), turns=[REPLY]),
         ask("P", ["P", user(f"The planner said: {TEXT}"), "N"], turns=[REPLY]),
         ask("P", "P N", turns=[[REPLY, incomplete()]]),
@@ -119,7 +124,8 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     It counts if no request ever sends it back, and the same agent keeps other answers or is the only agent; if it was
     sent back once, and answers or outputs before it and answers after it still are; or if it comes late, after the
     answer to that next message. A shortened history loses its beginning; another message may contain the answer;
-    another agent may need only the user messages; and JSON data is often not meant for the history.
+    another agent may need only the user messages; and JSON data is often not meant for the history. What the model said
+    beside a call counts as long as it works on the same user message.
     """
     if not request.is_chained and not request.is_compacted:
         kept: Sequence[int] | None = None
@@ -132,6 +138,7 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
                 yield {"at": place, "said": reply.number, "what": describe_item(said), "gone": gone}
         yield from _find_late_answers(request, history)
         yield from _find_last_parts(request, history)
+        yield from _find_words_beside_calls(request, history)
 
 
 def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -165,6 +172,24 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
             if not is_told and history.is_same_agent(original.reply.request, request):
                 gone = "missing from the history, which has the message before it in the same answer"
                 yield {"at": place, "said": original.number, "what": describe_item(answers[-1]), "gone": gone}
+
+
+def _find_words_beside_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the messages that came with a call of this turn, if the call is sent back without any message."""
+    start = max((n for n, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"), default=-1) + 1
+    turn, told = request.placed_items[start:], set[int]()
+    # A message with other words may be what a client made of it.
+    if any(is_assistant(item) and not history.find_said(item) for _, item in turn):
+        return
+    for place, item in turn:
+        original = history.find_original(item) if client_call_id(item) else None
+        if original and original.reply.is_completed and history.is_same_agent(original.reply.request, request):
+            for said in filter(is_assistant, original.reply.output):
+                text = letters_of(message_text(said))
+                if text and id(said) not in told and not history.told.appears_in(text, request.message_letters):
+                    told.add(id(said))
+                    gone = "missing from the history, which has the call that came with it"
+                    yield {"at": place, "said": original.number, "what": describe_item(said), "gone": gone}
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:
