@@ -22,8 +22,9 @@ from harness.core.errors import ConfigError, Malformed
 from harness.core.registry import suggest_name
 from harness.report.replace_file import explain_write_errors, open_replacement
 from harness.report.report import RunFacts
+from harness.viewer.compared import Comparison
 from harness.viewer.json_form import read_text, to_text
-from harness.viewer.page_data import Comparison, Documentation, Run
+from harness.viewer.page_data import Documentation, Run
 from harness.viewer.trace import SUFFIX, list_traces, read_trace
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import stat
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,13 +25,12 @@ from weakref import finalize
 from harness.analysis.coding_run import CodingRun, list_commands
 from harness.core.errors import ConfigError
 from harness.core.registry import Registry
+from harness.drive.run_program import run_program
 from harness.world.mock import Mock
 
 MODEL = "gpt-5.4"
 SECONDS = 120.0
 """Seconds that a run may take."""
-MAX_QUOTED = 2_000
-"""How many characters of a program's output an error quotes."""
 COARSEST_CLOCK = 2_000_000_000
 """Nanoseconds within which some file systems give two writes the same time."""
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -134,38 +131,13 @@ class CodingAgent:
         """Run the agent with a prompt, in a new session unless it is to `resume`; AssertionError if it does not end."""
         before, first = _list_files(self.folder), self._mock.world.exchange_count
         line = [self._program, *self._cli.arguments(prompt, list(map(str, images)), resume), *self._arguments]
-        code, output, errors = self._run(line)
+        ended = run_program(line, self._timeout, self.folder, self._environment)
+        if ended.code is None:
+            problem = f"{self._cli.program} did not end within {self._timeout:g} s. Its output ends with:\n{ended.end}"
+            raise AssertionError(problem)
         files = _read_written(self.folder, before)
         commands = list_commands(exchange for exchange in self._mock.exchanges if exchange.number > first)
-        return CodingRun(code, output, errors, files, commands)
-
-    def _run(self, line: Sequence[str]) -> tuple[int, str, str]:
-        """Run a command to its end, with everything that it has started; return exit code, output and errors."""
-        with subprocess.Popen(
-            line,
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as child:
-            try:
-                output, errors = child.communicate(timeout=self._timeout)
-            except subprocess.TimeoutExpired:
-                _kill(child)
-                end = b"\n".join(child.communicate()).decode(errors="replace")[-MAX_QUOTED:]
-                problem = f"{self._cli.program} did not end within {self._timeout:g} s. Its output ends with:\n{end}"
-                raise AssertionError(problem) from None
-            finally:
-                _kill(child)
-        return child.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """Kill a program and what it has started and left behind."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL) if hasattr(os, "killpg") else child.kill()
+        return CodingRun(ended.code, ended.output, ended.errors, files, commands)
 
 
 class _File(NamedTuple):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.errors import ConfigError
+from harness.drive.run_program import run_program
 
 SECONDS = 600
 """How long the test may take, and the installation before it."""
-MAX_QUOTED = 2_000
-"""How many characters at the end of the output an error quotes."""
 _PYTHONS = ("bin/python", "Scripts/python.exe")
 
 
@@ -34,14 +32,13 @@ def rerun_test(test: str, releases: Sequence[str], folder: Path) -> Path:
         )
     options = ["-q", "--harness-trace=all", f"--harness-trace-dir={folder}"]
     line = [*python_with(releases), "-m", "pytest", test, *options]
-    try:
-        ended = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise ConfigError(f"{test} did not end within {SECONDS} s with {', '.join(releases)}.") from None
+    ended = run_program(line, SECONDS)
+    named = ", ".join(releases)
+    if ended.code is None:
+        raise ConfigError(f"{test} did not end within {SECONDS} s with {named}. Its output ends with:\n{ended.end}")
     traces = list(list_traces([folder]))
     if len(traces) != 1:
-        end = f"{ended.stdout}\n{ended.stderr}".strip()[-MAX_QUOTED:]
-        raise ConfigError(f"{test}: no test with the mock ran with {', '.join(releases)}. Its output ends with:\n{end}")
+        raise ConfigError(f"{test}: no test with the mock ran with {named}. Its output ends with:\n{ended.end}")
     return traces[0]
 
 

@@ -15,8 +15,8 @@ from harness.cassettes.recording.matching import ID
 from harness.core.exchange import Json
 from harness.report.report import WRONG_OUTCOMES
 from harness.verify.compare import Difference, Profile, compare, map_strings
-from harness.viewer.compared import ChangedExchange, ComparedCase, ComparedVerdict
-from harness.viewer.page_data import CaseRow, Comparison, ShownCase, ShownExchange
+from harness.viewer.compared import ChangedExchange, ComparedCase, ComparedVerdict, Comparison
+from harness.viewer.page_data import CaseRow, ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
 
 _BY_ELEMENT = Profile(is_indexed=True)
@@ -32,7 +32,7 @@ class _SameIds:
     def learn(self, was: Any, now: Any) -> None:
         """Pair the ids at the same places of two values, as far as neither is known yet."""
         if isinstance(was, dict) and isinstance(now, dict):
-            for name in was.keys() & now.keys():
+            for name in (name for name in was if name in now):
                 self.learn(was[name], now[name])
         elif isinstance(was, list) and isinstance(now, list):
             for earlier, later in zip(was, now, strict=False):

@@ -31,9 +31,9 @@ from harness.explain.turn import summarize_unused
 from harness.items import message
 from harness.items.kind import Item, render_without_id
 from harness.report.report import PASSED_OUTCOMES, documentation_of
+from harness.viewer.compared import CauseGroup
 from harness.viewer.page_data import (
     CaseRow,
-    CauseGroup,
     Documentation,
     Outcome,
     ShownCall,

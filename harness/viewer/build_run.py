@@ -15,8 +15,9 @@ from harness.report.api_coverage import DIMENSIONS
 from harness.report.manual import sections_in
 from harness.report.report import WRONG_OUTCOMES, Report, ReportCase, RunFacts, unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, document, group_causes
+from harness.viewer.compared import Comparison
 from harness.viewer.json_form import from_json, to_text
-from harness.viewer.page_data import CaseRow, Comparison, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
+from harness.viewer.page_data import CaseRow, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
 from harness.world.world import World
 
 

@@ -1,4 +1,4 @@
-"""What became of a case, compared with an earlier one: the part of the viewer's data that two runs have."""
+"""What became of a run, compared with an earlier one: the part of the viewer's data that is about two runs."""
 
 from __future__ import annotations
 
@@ -40,3 +40,38 @@ class ComparedCase:
     changes: Sequence[ChangedExchange] = ()
     new_losses: Sequence[str] = ()
     gone_losses: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CauseGroup:
+    """A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none).
+
+    `what` and the other facts are those of the first case.
+    """
+
+    id: str
+    what: str
+    kind: str
+    rule: str
+    cases: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
+
+    `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
+    ones failed in it and are not in this one. `clients` are pairs of a client examined before and now. `cases` are those
+    in both runs.
+    """
+
+    earlier: str
+    new: Sequence[str] = ()
+    gone: Sequence[CauseGroup] = ()
+    broken: Sequence[str] = ()
+    mended: Sequence[str] = ()
+    added: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    clients: Sequence[tuple[str, str]] = ()
+    cases: Sequence[ComparedCase] = ()
+    verdict: ComparedVerdict = "same"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from harness.viewer.compared import ComparedCase, ComparedVerdict
+from harness.viewer.compared import CauseGroup, Comparison
 
 VIEW_VERSION = 1
 
@@ -51,20 +51,6 @@ class ShownCause:
     rule: str = ""
     rows: Sequence[tuple[str, str]] = ()
     group: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CauseGroup:
-    """A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none).
-
-    `what` and the other facts are those of the first case.
-    """
-
-    id: str
-    what: str
-    kind: str
-    rule: str
-    cases: Sequence[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,27 +119,6 @@ class ShownExamination:
     clients: Sequence[str]
     cases: Mapping[str, Json]
     cells: Sequence[ShownCell]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
-
-    `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
-    ones failed in it and are not in this one. `clients` are pairs of a client examined before and now. `cases` are those
-    in both runs.
-    """
-
-    earlier: str
-    new: Sequence[str] = ()
-    gone: Sequence[CauseGroup] = ()
-    broken: Sequence[str] = ()
-    mended: Sequence[str] = ()
-    added: Sequence[str] = ()
-    missing: Sequence[str] = ()
-    clients: Sequence[tuple[str, str]] = ()
-    cases: Sequence[ComparedCase] = ()
-    verdict: ComparedVerdict = "same"
 
 
 @dataclass(frozen=True, slots=True)

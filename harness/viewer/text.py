@@ -13,9 +13,9 @@ from typing import Any
 from harness.core.text import pluralize, shorten
 from harness.explain.render import NO_LIMIT, render_cause
 from harness.report.report import count_outcomes
-from harness.viewer.compared import ComparedCase
+from harness.viewer.compared import CauseGroup, ComparedCase, Comparison
 from harness.viewer.json_form import from_json
-from harness.viewer.page_data import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
+from harness.viewer.page_data import Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
 from harness.viewer.pool import PoolReader
 
 BYTES_PER_TOKEN = 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -68,11 +67,11 @@ def test_a_test_that_leaves_no_trace_is_an_error_that_quotes_the_run(name: str, 
     assert ("1 passed" if name == "test_without" else "no tests ran") in str(refused.value)
 
 
-def test_a_run_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def expire(*_: object, timeout: float, **__: object) -> None:
-        raise subprocess.TimeoutExpired("pytest", timeout)
-
-    Path("test_a.py").write_text(PASSING)
-    monkeypatch.setattr(rerun.subprocess, "run", expire)
-    with pytest.raises(ConfigError, match=r"test_a\.py::test_it did not end within 600 s"):
+@pytest.mark.slow
+def test_a_run_that_does_not_end_is_an_error_that_quotes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("test_a.py").write_text("import time\nprint('It begins.', flush=True)\ntime.sleep(60)\n")
+    monkeypatch.setattr(rerun, "SECONDS", 3)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-s")
+    with pytest.raises(ConfigError, match=r"test_a\.py::test_it did not end within 3 s") as refused:
         rerun_test("test_a.py::test_it", [sys.prefix], tmp_path)
+    assert "It begins." in str(refused.value)

@@ -11,8 +11,8 @@ import pytest
 from harness.faults import http_error
 from harness.items import file_citation, function_call, message
 from harness.verify.compare_cases import compare_cases, judge_comparison
-from harness.viewer.compared import ChangedExchange, ComparedCase
-from harness.viewer.page_data import CauseGroup, Comparison, ShownCase
+from harness.viewer.compared import CauseGroup, ChangedExchange, ComparedCase, Comparison
+from harness.viewer.page_data import ShownCase
 from tests.support.in_process import user
 from tests.support.shown import TOOL, Asked
 

@@ -10,7 +10,8 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.report.report import RunFacts
 from harness.viewer.build_run import assemble_run, compare_runs, pair_cases
-from harness.viewer.page_data import CaseRow, Comparison, Outcome, Run, ShownCause, ShownCell, ShownExamination
+from harness.viewer.compared import Comparison
+from harness.viewer.page_data import CaseRow, Outcome, Run, ShownCause, ShownCell, ShownExamination
 
 
 def case(id: str, outcome: Outcome = "passed", *groups: str) -> CaseRow:

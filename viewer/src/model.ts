@@ -42,6 +42,39 @@ export interface ComparedCase {
   readonly gone_losses: readonly string[];
 }
 
+/**
+ * A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none).
+ *
+ * `what` and the other facts are those of the first case.
+ */
+export interface CauseGroup {
+  readonly id: string;
+  readonly what: string;
+  readonly kind: string;
+  readonly rule: string;
+  readonly cases: readonly (readonly [string, number])[];
+}
+
+/**
+ * The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
+ *
+ * `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
+ * ones failed in it and are not in this one. `clients` are pairs of a client examined before and now. `cases` are those
+ * in both runs.
+ */
+export interface Comparison {
+  readonly earlier: string;
+  readonly new: readonly string[];
+  readonly gone: readonly CauseGroup[];
+  readonly broken: readonly string[];
+  readonly mended: readonly string[];
+  readonly added: readonly string[];
+  readonly missing: readonly string[];
+  readonly clients: readonly (readonly [string, string])[];
+  readonly cases: readonly ComparedCase[];
+  readonly verdict: "better" | "same" | "worse";
+}
+
 /** What a rule or a loss is about: summary, text, area, the best evidence with its level and date, the fix. */
 export interface Documentation {
   readonly summary: string;
@@ -65,19 +98,6 @@ export interface ShownCause {
   readonly rule: string;
   readonly rows: readonly (readonly [string, string])[];
   readonly group: string;
-}
-
-/**
- * A cause with the cases that have it: pairs of a case's id and the number of the exchange (0 for none).
- *
- * `what` and the other facts are those of the first case.
- */
-export interface CauseGroup {
-  readonly id: string;
-  readonly what: string;
-  readonly kind: string;
-  readonly rule: string;
-  readonly cases: readonly (readonly [string, number])[];
 }
 
 /**
@@ -140,26 +160,6 @@ export interface ShownExamination {
   readonly clients: readonly string[];
   readonly cases: { readonly [name: string]: { readonly [name: string]: Json } };
   readonly cells: readonly ShownCell[];
-}
-
-/**
- * The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
- *
- * `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
- * ones failed in it and are not in this one. `clients` are pairs of a client examined before and now. `cases` are those
- * in both runs.
- */
-export interface Comparison {
-  readonly earlier: string;
-  readonly new: readonly string[];
-  readonly gone: readonly CauseGroup[];
-  readonly broken: readonly string[];
-  readonly mended: readonly string[];
-  readonly added: readonly string[];
-  readonly missing: readonly string[];
-  readonly clients: readonly (readonly [string, string])[];
-  readonly cases: readonly ComparedCase[];
-  readonly verdict: "better" | "same" | "worse";
 }
 
 /**
