@@ -54,7 +54,7 @@ ANSWERING = tuple(f"harness/{name}/" for name in ("core", "api", "items", "contr
 """What judges and answers a request."""
 OPTIONAL = (
     "harness/server/observe/metrics.py",
-    "harness/drive/clients.py",
+    "harness/drive/container.py",
 )
 """What is only imported where an extra is installed."""
 

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from harness.drive.chat import Chat as Chat
     from harness.drive.chat import linear as linear
     from harness.drive.clients import FoundryCredential as FoundryCredential
-    from harness.drive.clients import MockContainer as MockContainer
     from harness.drive.coding_agents import CodingAgent as CodingAgent
+    from harness.drive.container import MockContainer as MockContainer
 
 _LAZY = {
     "Chat": "harness.drive.chat",
     "CodingAgent": "harness.drive.coding_agents",
     "FoundryCredential": "harness.drive.clients",
-    "MockContainer": "harness.drive.clients",
+    "MockContainer": "harness.drive.container",
     "linear": "harness.drive.chat",
 }
 

@@ -101,7 +101,7 @@ def test_a_started_container_answers(docker):
 
 
 def test_a_container_whose_health_never_ends_is_given_up_and_removed(docker, monkeypatch):
-    monkeypatch.setattr("harness.drive.clients.START_SECONDS", 0.5)
+    monkeypatch.setattr("harness.drive.container.START_SECONDS", 0.5)
     monkeypatch.setattr(Container, "run", lambda _: None)
     with trickling(b"HTTP/1.1 200 OK\r\nx-slow: ") as port:
         monkeypatch.setattr("tests.drive.test_container.free_port", lambda: port)
@@ -141,7 +141,7 @@ def test_other_options_are_passed_on_to_serve():
 
 
 def test_without_the_extra_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "harness.drive.clients", raising=False)
+    monkeypatch.delitem(sys.modules, "harness.drive.container", raising=False)
     monkeypatch.setitem(sys.modules, "testcontainers.core.container", None)
     with pytest.raises(ConfigError, match=r'pip install .*\[testcontainers\]"'):
-        from harness.drive.clients import MockContainer  # noqa: F401
+        from harness.drive.container import MockContainer  # noqa: F401
