@@ -13,7 +13,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from harness.items import message
-from harness.server import judgement
+from harness.server import judge_world
 from harness.server.control_plane import journal, view
 from harness.server.control_plane.app import CONTROLS
 from harness.server.control_plane.worker import Worker, _render
@@ -47,7 +47,7 @@ def server() -> Iterator[Server]:
     ("path", "module", "name", "count"),
     [
         ("/losses", journal, "losses_of", None),
-        ("/report", judgement, "find_verdict", None),
+        ("/report", judge_world, "find_verdict", None),
         ("/view/run", view, "build_row", lambda run: run["cases"][0]["exchanges"]),
         ("/view/case?id=talk", view, "build_case", lambda case: case["row"]["exchanges"]),
     ],
