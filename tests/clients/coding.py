@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from harness.core.errors import ConfigError
 from harness.core.exchange import Request
-from harness.drive.coding_agents import CodingAgent, find_coding_agent
+from harness.drive.coding_agents import CodingAgent
 from harness.ending import usage
 from harness.examine.adapter import Declaration
 from harness.examine.case import ObservedRun
@@ -22,7 +24,7 @@ from harness.items import custom_tool_call, function_call, message, reasoning
 from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from tests.clients.cells import Environment, found
+from tests.clients.cells import found
 from tests.clients.environments import prepared
 
 Call = Callable[[str], Any]
@@ -43,13 +45,35 @@ def call_bash(command: str, **others: Any) -> Any:
     return function_call("bash", {"command": command, **others})
 
 
-PROGRAMS: Mapping[str, tuple[str, str, Call]] = {
-    "codex": ("Codex", ".bin/codex", call_javascript),
-    "copilot": ("Copilot CLI", ".bin/copilot", partial(call_bash, description="Run it.")),
-    "opencode": ("OpenCode", "opencode-linux-x64/bin/opencode", partial(call_bash, description="Run it.")),
-    "pi": ("pi", ".bin/pi", partial(call_bash, timeout=60)),
+def call_commands(command: str) -> Any:
+    """Call the shell by a function of several commands."""
+    return function_call("run_commands", {"commands": [command]})
+
+
+class Program(NamedTuple):
+    """A coding agent: its name, its package of npm, its program there without the package's scripts, and its shell."""
+
+    label: str
+    package: str
+    path: str
+    shell: Call
+
+
+PROGRAMS: Mapping[str, Program] = {
+    "codex": Program("Codex", "@openai/codex", ".bin/codex", call_javascript),
+    "copilot": Program("Copilot CLI", "@github/copilot", ".bin/copilot", partial(call_bash, description="Run it.")),
+    "opencode": Program(
+        "OpenCode", "opencode-ai", "opencode-linux-x64/bin/opencode", partial(call_bash, description="Run it.")
+    ),
+    "kilo": Program(
+        "Kilo",
+        "@kilocode/cli-linux-x64",
+        "@kilocode/cli-linux-x64/bin/kilo",
+        partial(call_bash, description="Run it."),
+    ),
+    "cline": Program("Cline", "@cline/cli-linux-x64", "@cline/cli-linux-x64/bin/cline", call_commands),
+    "pi": Program("pi", "@earendil-works/pi-coding-agent", ".bin/pi", partial(call_bash, timeout=60)),
 }
-"""The name of each agent, where npm puts its program without the scripts of its package, and its shell."""
 
 
 Model = Callable[[Request], Iterator[Any]]
@@ -91,44 +115,36 @@ def examine_agents(names: Sequence[str]) -> Iterator[ClientExamination]:
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"  # pi needs its Node
     with serve_in_thread(MockApi(keys=())) as server:
         for name in names:
-            label, program, shell = PROGRAMS[name]
+            program = PROGRAMS[name]
             began = time.monotonic()
             cells = []
             for case, (script, prompts) in SCRIPTS.items():
                 mock = server.api.open(f"sk-{name}-{case}", case, server.base_url)
-                mock.script(script(shell))
-                agent = CodingAgent(name, mock, program=folder / "node_modules" / program, model=MODEL)
+                mock.script(script(program.shell))
+                agent = CodingAgent(name, mock, program=folder / "node_modules" / program.path, model=MODEL)
                 cells.append(_run(case, mock, agent, prompts))
-            yield ClientExamination(
-                Declaration(client=f"{label} {_release(name, environment)}"), tuple(cells), time.monotonic() - began
-            )
+            (release,) = (part.rpartition("@")[2] for part in environment.npm if part.startswith(f"{program.package}@"))
+            declared = Declaration(client=f"{program.label} {release}")
+            yield ClientExamination(declared, tuple(cells), time.monotonic() - began)
 
 
 def _run(case: str, mock: Mock, agent: CodingAgent, prompts: Sequence[str]) -> Cell:
     """Run the prompts of a case, one after the other, and check what the model got."""
-    for number, prompt in enumerate(prompts):
-        run = agent(prompt, resume=number > 0)
+    none = Cell(case=case, severity="should", mode="stream,stateless", verdict="not applicable")
+    try:
+        for number, prompt in enumerate(prompts):
+            run = agent(prompt, resume=number > 0)
+    except ConfigError:  # it cannot resume a session
+        return none
     if case == SHORTENED and not is_shortened(mock):
-        return Cell(case=case, severity="may", mode="stream,stateless", verdict="not applicable")
+        return none
     seen = ObservedRun(Task(prompts=tuple(prompts)), Outcome(texts=[run.output]), mock, ())
     reasons = tuple(keeps_reasoning()(seen))
     ended = ANSWER if run.exit_code == 0 else f"it ends with {run.exit_code}"
-    return Cell(
-        case=case,
-        severity="should",
-        mode="stream,stateless",
-        verdict="warn" if reasons else "pass",
-        reasons=reasons,
-        ended=ended,
-    )
+    return replace(none, verdict="warn" if reasons else "pass", reasons=reasons, ended=ended)
 
 
 def is_shortened(mock: Mock) -> bool:
     """Return whether the last request has fewer items than one before: OpenCode and pi do not know how much has room."""
     *before, last = [len(exchange.request.body["input"]) for exchange in mock.exchanges]
     return last < max(before)
-
-
-def _release(name: str, environment: Environment) -> str:
-    package = find_coding_agent(name).package
-    return next(part.rpartition("@")[2] for part in environment.npm if part.startswith(f"{package}@"))
