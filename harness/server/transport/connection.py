@@ -49,6 +49,10 @@ def _decode(headers: tuple[tuple[bytes, bytes], ...]) -> Headers:
     return tuple(header_pairs(headers))
 
 
+def _do_nothing() -> None:
+    """End a connection that has nothing left to do."""
+
+
 class ConnectionState(Enum):
     """The state of what the client sends; earlier requests are answered meanwhile, one after the other.
 
@@ -102,7 +106,7 @@ class HttpConnection(asyncio.Protocol):
         self._arrived = 0.0
         self._received = 0
         self._is_answering = False
-        self._end: Callable[[], None] = lambda: None
+        self._end: Callable[[], None] = _do_nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Register the connection and wait for the first request."""
@@ -119,7 +123,13 @@ class HttpConnection(asyncio.Protocol):
             exchange.abandon()
         self.exchanges.clear()
         self.flow.resume_writing()
-        self._parser = None  # it refers back to itself
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop what refers back to the connection, which is then freed at once."""
+        if self._parser:
+            self._parser.close()
+        self._end = _do_nothing
 
     def eof_received(self) -> None:
         """Handle the client's end of file."""
@@ -312,6 +322,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _become_websocket(self, head: RequestHead, scope: Scope) -> None:
         """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
+        self._let_go()
         self._server_state.connections.discard(self)
         make_protocol = cast("Callable[..., Any]", self._config.ws_protocol_class)
         protocol = make_protocol(

@@ -149,6 +149,10 @@ class RequestParser:
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
 
+    def close(self) -> None:
+        """Let go of httptools' parser, which refers back: only a collection of old objects would free both."""
+        self.__dict__.pop("_parser", None)
+
     def feed(self, data: bytes) -> list[Part]:
         """Parse bytes and return the parts that they complete."""
         start, size = 0, len(data)
@@ -183,7 +187,7 @@ class RequestParser:
     def parse_head(self, head: bytes) -> RequestHead | None:
         """Parse a head alone; None unless it is that of a usual request, whose body has a length."""
         self._parse(head)
-        del self._parser  # it refers back, and would leave garbage that only a collection frees
+        self.close()
         found = self._parts[1] if len(self._parts) > 1 else None
         if not isinstance(found, RequestHead) or found.is_tunnel or found.body_size is None:
             return None

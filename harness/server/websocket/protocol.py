@@ -90,6 +90,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._server_state.connections.discard(self)
         self._is_lost = True
         self._set_timer(None)
+        self._frames.parser.close()  # a generator that refers back: only a collection of old objects would free it
         self._writable.set()  # asyncio does not resume a transport that is lost while paused
         self._put({"type": "websocket.disconnect", "code": ABNORMAL if self.state is CONNECTING else NO_CODE})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import http.client
 import json
 import logging
@@ -18,6 +19,7 @@ import openai
 import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
 from websockets.frames import Frame, Opcode
+from websockets.server import ServerProtocol
 from websockets.sync.client import ClientConnection, connect
 
 from harness.core.exchange import ReceivedRequest
@@ -26,6 +28,7 @@ from harness.items import message
 from harness.server import http_server as module
 from harness.server.http_server import App, Server, serve_in_thread, uvicorn_config
 from harness.server.mock_api import MockApi
+from harness.server.transport.connection import HttpConnection
 from harness.server.websocket.connection import serve_session
 from harness.server.websocket.session import SocketSession
 from tests.support.processes import wait_until
@@ -60,6 +63,23 @@ def answered(wire: ClientConnection) -> list[dict[str, Any]]:
 
 def code_of(wire: ClientConnection) -> str:
     return str(answered(wire)[-1]["error"]["code"])
+
+
+def test_a_socket_that_has_ended_leaves_nothing_to_collect(server: Server) -> None:
+    def connections() -> int:
+        return sum(isinstance(held, HttpConnection | ServerProtocol) for held in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = connections()
+        for _ in range(3):
+            with opened(server) as wire:
+                wire.send(json.dumps(CREATE))
+                assert answered(wire)
+        assert wait_until(lambda: connections() == before)
+    finally:
+        gc.enable()
 
 
 class TestAnUpgrade:
