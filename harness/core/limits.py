@@ -58,7 +58,7 @@ def oldest_beyond(table: Mapping[K, object], most: int | None) -> list[K]:
     return list(islice(table, len(table) - most + most // _SPARE))
 
 
-SERVER_THRESHOLDS = (50_000, 5, 100_000)
+SERVER_THRESHOLDS = (50_000, 5, 1_000_000)
 """The collector's thresholds in a server: objects in the youngest generation, collections before one of the next two."""
 
 
