@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -46,10 +45,9 @@ def python_with(releases: Sequence[str]) -> list[str]:
     """Return the beginning of a command line: a Python that has these releases; ConfigError if uv is needed and missing."""
     python, requirements = sys.executable, []
     for release in releases:
-        if os.sep in release or Path(release).is_dir():
-            python = _python_of(Path(release))
-        else:
-            requirements.append(release)
+        pythons = [str(Path(release, name)) for name in _PYTHONS if Path(release, name).exists()]
+        python = pythons[0] if pythons else python
+        requirements += [] if pythons else [release]
     if not requirements:
         return [python]
     beside = Path(sys.executable).with_name("uv")
@@ -57,10 +55,3 @@ def python_with(releases: Sequence[str]) -> list[str]:
         raise ConfigError("--with: uv installs the release, and is not there: pip install uv. Or pass an environment.")
     packages = [part for requirement in requirements for part in ("--with", requirement)]
     return [uv, "run", "--quiet", "--no-project", "--python", python, *packages, "--", "python"]
-
-
-def _python_of(environment: Path) -> str:
-    found = next((python for name in _PYTHONS if (python := environment / name).exists()), None)
-    if not found:
-        raise ConfigError(f"--with {environment}: no environment with a Python. Pass the folder of one, such as .venv.")
-    return str(found)
