@@ -81,7 +81,7 @@ def _pair_exchanges(before: ShownCase, now: ShownCase) -> list[_Pair]:
 
 
 def _operation(shown: ShownExchange) -> tuple[str, ...]:
-    return (shown.operation,) if shown.operation else (shown.method, shown.path)
+    return (shown.operation,) if "{" in shown.operation else (shown.method, shown.path)
 
 
 def _zip_groups(

@@ -133,7 +133,7 @@ def _compared_case(case: ComparedCase) -> Iterator[str]:
     outcomes = " → ".join(dict.fromkeys(case.outcomes))
     yield f"  {case.verdict}: {case.id} ({outcomes}); {pluralize(case.same, 'exchange')} as before"
     for word, losses in (("new", case.new_losses), ("gone", case.gone_losses)):
-        yield f"    {word} losses: {', '.join(losses)}" if losses else ""
+        yield f"    {word} losses: {', '.join(dict.fromkeys(losses))}" if losses else ""
     differing = [change for change in case.changes if change.at]
     for change in differing[:MAX_CHANGES]:
         place = f"request {change.number} of {change.lane}, {_CHANGES[change.what]}"

@@ -122,6 +122,7 @@ def test_a_refusal_that_is_gone_is_better_and_a_new_one_is_worse() -> None:
     found = compare_cases(red, green)
     assert (found.verdict, found.outcomes) == ("better", ("failed", "passed"))
     assert [(change.what, change.at) for change in found.changes] == [("accepted", "input")]
+    assert found.gone_losses == []
     found = compare_cases(green, red)
     assert (found.verdict, [change.what for change in found.changes]) == ("worse", ["refused"])
 
@@ -143,6 +144,20 @@ def test_a_loss_that_is_gone_is_better_and_a_new_one_is_worse() -> None:
     assert found.verdict == "better"
     assert (found := compare_cases(whole, lossy)).new_losses == ["citation-dropped"]
     assert found.verdict == "worse"
+
+    allowed = shown(ask(False), cited, "So.")
+    assert (found := compare_cases(whole, allowed)).new_losses == []
+    assert found.verdict == "same"
+
+
+def test_requests_outside_the_api_are_paired_by_their_path() -> None:
+    def ask(*paths: str) -> Ask:
+        return lambda asked: [asked.send("GET", path) for path in paths]
+
+    found = compared(ask("/health", "/version"), ask("/version"))
+    assert (found.same, [(change.what, change.earlier) for change in found.changes]) == (1, [("gone", 1)])
+    found = compared(ask("/responses/resp_1", "/health"), ask("/responses/resp_2", "/health"))
+    assert (found.same, [(change.what, change.at) for change in found.changes]) == (1, [("changed", "(path)")])
 
 
 @pytest.mark.parametrize(
