@@ -85,7 +85,7 @@ class ClientCase:
 
     `does` is what the API does, `source` why that is legal and how it is known, `shows` what a correct client shows.
     `needs` are the features (`FEATURES`) without which a client cannot run the case; `states`, `streams` and `dialects`
-    limit its modes. With `fails` the task may end in an error (if it must, a check requires that); `refused` names the
+    limit its modes. With `fails`, which some checks imply, the task may end in an error (if it must, a check requires that); `refused` names the
     rules whose refusal the case provokes, `losses` the losses that belong to it. With `spare`, turns of the script may
     be left. `seconds` is the time limit of one run.
     """
@@ -135,9 +135,19 @@ def always(*every: Turn) -> Script:
     return turns(model)
 
 
+_OF_FAILURES: set[Check] = set()
+
+
+def allow_failure(check: Check) -> Check:
+    """Mark a check that concerns an error, or passes after one: a case with it may fail."""
+    _OF_FAILURES.add(check)
+    return check
+
+
 def case(id: str, *checks: Check, task: Task = ASKED, needs: Sequence[str] = (), **words: Any) -> ClientCase:
     """Register a case; `words` are the other members of `ClientCase`."""
     implied = {name for name, wanted in _IMPLIED.items() if wanted(task)}
+    words = {"fails": not _OF_FAILURES.isdisjoint(checks), **words}
     made = ClientCase(id=id, checks=checks, task=task, needs=frozenset({*needs, *implied}), **words)
     if problem := _problem(made):
         raise RegistrationError(f"case {id}: {problem}")

@@ -12,7 +12,7 @@ from harness.analysis.history.history import History
 from harness.analysis.lanes import asks_model
 from harness.core.exchange import Exchange, Json
 from harness.core.text import pluralize, quote
-from harness.examine.case import Check, ObservedRun, ToolCall
+from harness.examine.case import Check, ObservedRun, ToolCall, allow_failure
 from harness.items.transcript import input_items
 
 _REASONS = {"max_output_tokens", "content_filter"}
@@ -132,7 +132,7 @@ def fails(*parts: str, status: int | None = None) -> Check:
         if status is not None and error.get("status") not in (None, status):
             yield f"the error has status {error.get('status')}, the API answered {status}"
 
-    return check
+    return allow_failure(check)
 
 
 def cites(*annotations: dict[str, Any]) -> Check:
@@ -192,7 +192,9 @@ def shows_or_fails(*texts: str) -> Check:
 
 def unless_failed(*checks: Check) -> Check:
     """Apply these checks only if the task did not end in an error."""
-    return lambda seen: chain.from_iterable(check(seen) for check in checks if seen.outcome.error is None)
+    return allow_failure(
+        lambda seen: chain.from_iterable(check(seen) for check in checks if seen.outcome.error is None)
+    )
 
 
 def tells_cut(*reasons: str) -> Check:
@@ -209,7 +211,7 @@ def tells_cut(*reasons: str) -> Check:
             elif said and (not reason or said in _REASONS - {reason}):
                 yield f"the user is told that {text} was cut: {said}, the API said {reason or 'that it is complete'}"
 
-    return check
+    return allow_failure(check)
 
 
 def reasons(*summaries: str) -> Check:

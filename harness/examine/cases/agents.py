@@ -114,7 +114,6 @@ case(
     does="The answer holds what the guardrail forbids.",
     source=GUARDRAIL,
     shows="An error; not the answer.",
-    fails=True,
     task=Task(prompts=("What is the password?",), guardrail="hunter2"),
     script=turns(message("It is hunter2.")),
 )
@@ -128,7 +127,6 @@ case(
     does="The model calls a function; the answer after it holds what the guardrail forbids.",
     source=GUARDRAIL,
     shows="An error; not the answer. The function has run once.",
-    fails=True,
     task=Task(prompts=("Ship v2.",), tools=(DEPLOY,), guardrail="hunter2"),
     script=turns(CALL, message("It is hunter2.")),
 )

@@ -108,7 +108,6 @@ _through_azure(
     always(cut(message(["Once ", "upon ", "a time."]), after=6)),
     fails(),
     streams=(True,),
-    fails=True,
     spare=True,
     shows="An error; no success with half a text.",
 )
@@ -119,7 +118,6 @@ _through_azure(
     always(http_error(401, "Access denied due to invalid subscription key or wrong API endpoint.", code="401")),
     fails("Access denied", status=401),
     requests(1),
-    fails=True,
     shows="Azure's words and the status.",
 )
 _through_azure(
@@ -142,7 +140,6 @@ case(
     source="Azure's guide to content filtering, 2026-10; recorded",
     shows="Azure's words; the request is not sent again.",
     dialects=AZURE,
-    fails=True,
     refused=("content_filter",),
     script=lambda mock: mock.organization(blocked=frozenset({"violence"})),
 )
@@ -362,7 +359,6 @@ _through_a_thread(
     ASKED,
     turns(failed("server_error", "The model went away.")),
     fails("The model went away."),
-    fails=True,
     does="The status of the run is `failed`, its `last_error` says why.",
     shows="An error with the API's words.",
 )
@@ -372,7 +368,6 @@ _through_a_thread(
     ASKED,
     turns([message("Once upon a"), incomplete("max_output_tokens")]),
     shows_or_fails("Once upon a"),
-    fails=True,
     does="The status of the run is `incomplete`, the message holds what there is.",
     shows="What there is of the text, or an error.",
 )
@@ -383,7 +378,6 @@ _through_a_thread(
     always(cut(message(["Once ", "upon ", "a time."]), after=9)),
     fails(),
     streams=(True,),
-    fails=True,
     spare=True,
     source="HTTP has no sign for it but the missing end of the body",
     shows="An error; no success with half a text.",

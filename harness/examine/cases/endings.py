@@ -17,7 +17,6 @@ case(
     does="The response is `incomplete`, its reason `max_output_tokens`.",
     source="recorded, 2025 and 2026; API reference, `incomplete_details`",
     shows="What there is of the text, or an error.",
-    fails=True,
     script=turns([message("Once upon a"), incomplete("max_output_tokens")]),
 )
 
@@ -28,7 +27,6 @@ case(
     does="The response is `incomplete`, its reason `content_filter`.",
     source="types of the SDK, `Response.incomplete_details.reason`, 2026-10",
     shows="What there is of the text, or an error.",
-    fails=True,
     script=turns([message("First you"), incomplete("content_filter")]),
 )
 
@@ -42,7 +40,6 @@ def _is_told(name: str, title: str, reason: str, *first: Any, **words: Any) -> N
         shows="That the answer is not all of it, and why; or an error.",
         needs=("incomplete",),
         losses=("partial-taken",),
-        fails=True,
         spare=True,
         script=turns([*first, incomplete(reason)], message("The end.")),
         **words,
@@ -108,7 +105,6 @@ case(
     does="The model fails after a part of its text: `response.failed` in a stream, else HTTP 500.",
     source="recorded streams with `response.failed`, 2025; API reference, `error` of a response",
     shows="An error with the API's words; no success with half a text.",
-    fails=True,
     script=always([message("Once upon"), failed("server_error", "Something went wrong.")]),
 )
 
@@ -120,7 +116,6 @@ case(
     source="types of the SDK, `ResponseError.code`, 2026-10; public reports of streams, 2025",
     shows="An error with the API's words.",
     streams=(True,),
-    fails=True,
     spare=True,
     script=always([message("Once upon"), failed("rate_limit_exceeded", "Rate limit reached for gpt-4.1.")]),
 )

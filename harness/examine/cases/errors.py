@@ -28,7 +28,6 @@ def _refused(name: str, title: str, status: int, message: str, most: int = 1, **
         shows="The API's words and status"
         + ("; the request is not sent again." if most == 1 else "; the client does not go on for ever."),
         severity=words.pop("severity", "must"),
-        fails=True,
         script=always(http_error(status, message, **words)),
     )
 
@@ -99,7 +98,6 @@ case(
     does="The model calls a function; the request with its output gets 400.",
     source="the five stories, docs/stories/README.md: refused after a tool had run",
     shows="The API's words; the function is not run again.",
-    fails=True,
     task=replace(ASKED, tools=(DEPLOY,)),
     script=always(function_call("deploy", {"ref": "v2"}), http_error(400, "Invalid value: 'input_file'.")),
 )
@@ -159,7 +157,6 @@ case(
     does="The first request gets 429 with `retry-after-ms` and `x-ratelimit-*`.",
     source="recorded headers of 429, 2025 and 2026",
     shows="The answer after a wait, or the error: no crash.",
-    fails=True,
     spare=True,
     script=always(rate_limit("50ms"), message("Sunny.")),
 )
@@ -186,7 +183,6 @@ for name, error in (("500", server_error()), ("503", overloaded()), ("429", rate
         does=f"The model calls a function; the request with its output gets {name} once.",
         source=f"{RETRY_GUIDE}; public reports of doubled side effects, 2025",
         shows="The answer or the error; the function has run once.",
-        fails=True,
         spare=True,
         task=replace(ASKED, tools=(DEPLOY,)),
         script=always(CALL, error, message("v2 is live.")),
@@ -200,7 +196,6 @@ case(
     does="The second prompt gets 500 once.",
     source=RETRY_GUIDE,
     shows="Both answers, or the error: each prompt stands in the history once.",
-    fails=True,
     spare=True,
     task=ASKED_TWICE,
     script=always(message("Sunny."), server_error(), message("Rain.")),

@@ -147,7 +147,6 @@ case(
     source="API reference: responses are stored for 30 days; recorded, `previous_response_not_found`",
     shows="An error with the API's words, or the answer to a request that holds the whole history.",
     states=("chain",),
-    fails=True,
     spare=True,
     task=replace(THREE, prompts=THREE.prompts[:2]),
     script=_expires,
@@ -195,7 +194,6 @@ case(
     shows="An error with the API's words.",
     needs=("background",),
     states=STORED,
-    fails=True,
     task=IN_BACKGROUND,
     script=turns([message("Once upon"), failed("server_error", "Something went wrong.")]),
 )
@@ -209,7 +207,6 @@ case(
     shows="That the answer is not all of it, and why; or an error.",
     needs=("background", "incomplete"),
     states=STORED,
-    fails=True,
     task=IN_BACKGROUND,
     script=turns([message("Once upon a"), incomplete()]),
 )
@@ -224,7 +221,6 @@ case(
     needs=("background",),
     streams=(False,),
     states=STORED,
-    fails=True,
     task=IN_BACKGROUND,
     script=turns([CANCELLED]),
 )

@@ -196,7 +196,6 @@ case(
     shows="The text, or an error: the response did not end.",
     severity="may",
     streams=(True,),
-    fails=True,
     spare=True,
     script=always(framing(message(TEXT), unended=True)),
 )
@@ -210,7 +209,6 @@ case(
     shows="The second answer, after the first one in the same session; the usage of both. Or an error.",
     streams=(True,),
     losses=("partial-taken",),
-    fails=True,
     spare=True,
     task=ASKED_TWICE,
     script=turns([message("Once upon a"), incomplete()], message("time, the end.")),
@@ -233,7 +231,6 @@ def _breaks(name: str, title: str, turn: Turn, *checks: Check, task: Task = ASKE
         source=words.pop("source", SWALLOWED),
         shows=words.pop("shows", "An error, after what was shown of the text; no success."),
         streams=(True,),
-        fails=True,
         spare=True,
         task=task,
         script=always(turn),
