@@ -255,17 +255,18 @@ class RuleDeclaration(RuleScope, total=False):
     list with that request. No rule may refuse the requests in `accepts`. `on` names operations, `POST /responses` by
     default; `*` in it matches any text (`*{file_id}*`: every path with this parameter), and a group from
     `api.operations`, such as JSON_BODY, each operation in it. `fix` tells a client what to do instead. `when` names
-    members of the body: a request with none of them cannot violate the rule, which is then skipped (`input[]`: an array
-    as input). Likewise the JSON of a body must contain one of the words in `mentions`, and the transcript an item of a
-    type in `items`. `reads` names what the function reads besides the members in `when`: members of the body,
-    `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect need
-    not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this error,
-    if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default
-    all. `area` is that of the module, unless it is given.
+    members of the body: a request with none of them cannot violate the rule, which is then skipped (`input[]`: an
+    array as input). Likewise the JSON of a body must contain one of the words in `mentions`, and the transcript an
+    item of a type in `items`. `reads` names what the function reads besides the members in `when`: members of the
+    body, `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect
+    need not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this
+    error, if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by
+    default all. `area` is that of the module, unless it is given. `assumed` says what of it no source has.
     """
 
     error: Required[ApiError]
     source: Required[Source | Sequence[Source]]
+    assumed: str
     rejects: Required[Mapping[str, Json | Case] | Sequence[Json | Case]]
     accepts: Sequence[Json | Case]
     when: str | Sequence[str]
@@ -323,7 +324,10 @@ def _register(
         area=declaration.get("area", module.rpartition(".")[2]),
         doc=doc,
         error=declaration["error"],
-        sources=(source,) if isinstance(source, Source) else tuple(source),
+        sources=(
+            *([source] if isinstance(source, Source) else source),
+            *map(assumed, _as_tuple(declaration.get("assumed", ()))),
+        ),
         rejects={message: as_case(case) for message, case in _by_message(declaration).items()},
         accepts=tuple(map(as_case, declaration.get("accepts", ()))),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),

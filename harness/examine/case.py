@@ -84,10 +84,10 @@ class ClientCase:
     """One entry of the catalogue.
 
     `does` is what the API does, `source` why that is legal and how it is known, `shows` what a correct client shows.
-    `needs` are the features (`FEATURES`) without which a client cannot run the case; `states`, `streams` and `dialects`
-    limit its modes. With `fails`, which some checks imply, the task may end in an error (if it must, a check requires that); `refused` names the
-    rules whose refusal the case provokes, `losses` the losses that belong to it. With `spare`, turns of the script may
-    be left. `seconds` is the time limit of one run.
+    `needs` are the features (`FEATURES`) without which a client cannot run the case; `states`, `streams` and
+    `dialects` limit its modes. With `fails`, which some checks imply, the task may end in an error (if it must, a
+    check requires that); `refused` names the rules whose refusal the case provokes, `losses` the losses that belong to
+    it. With `spare`, turns of the script may be left. `seconds` is the time limit of one run.
     """
 
     id: str

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
 from harness.api.operations import operation
-from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     KEY_HEADERS,
     ON_FOUNDRY,
@@ -170,7 +170,8 @@ _READ = Case(None, on=f"GET {_SESSION_PATH}/mine?api-version=v1", headers=_BOB)
         USER_IDENTITY,
         "invalid_parameters",
     ),
-    source=[documented(ISOLATION_PAGE, ISOLATED_SINCE), assumed("the status and the words")],
+    source=documented(ISOLATION_PAGE, ISOLATED_SINCE),
+    assumed="the status and the words",
     rejects=[replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "Ada Lovelace"})],
     accepts=[_ASKED, replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "a.b_c:d-e@f"})],
     since=ISOLATED_SINCE,
@@ -191,8 +192,8 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
         recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
         documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", ISOLATED_SINCE),
         recorded("Azure/azure-sdk-assets, .NET: the words for a conversation that is not there", "2026-02-12"),
-        assumed("that a prompt agent and a retrieved response get the same error"),
     ],
+    assumed="that a prompt agent and a retrieved response get the same error",
     rejects={
         "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
         "Conversation '{0.id}' not found": after(

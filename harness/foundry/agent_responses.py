@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, application_of, is_preview_of_agents
 from harness.api.project_types import HOSTED, PROJECT_TOOLS, NamedAgent
-from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, recorded, reported, rule
 from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
@@ -56,10 +56,8 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
 @rule(
     when="agent_reference",
     error=project_error(400, 'required: Required properties ["{name}"] are not present', "/agent_reference"),
-    source=[
-        reported("public clients of Foundry projects: of `type`", "2026"),
-        assumed("that a missing name gets the same error"),
-    ],
+    source=reported("public clients of Foundry projects: of `type`", "2026"),
+    assumed="that a missing name gets the same error",
     rejects={
         'required: Required properties ["type"] are not present': Case(
             {"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY
@@ -188,12 +186,10 @@ def _allowed(*types: str) -> Json:
     error=bad_request(
         "Invalid value: '{value}'. Value must be 'file_search'.", "tool_choice.tools[{index}].type", "invalid_value"
     ),
-    source=[
-        reported(
-            "a public client's notes on its logs: fabric_dataagent_preview, three times in one project", "2026-05-03"
-        ),
-        assumed("that other tools which only a project has are refused, too"),
-    ],
+    source=reported(
+        "a public client's notes on its logs: fabric_dataagent_preview, three times in one project", "2026-05-03"
+    ),
+    assumed="that other tools which only a project has are refused, too",
     rejects={
         "Invalid value: 'fab...iew'. Value must be 'file_search'.": Case(
             _allowed("fabric_dataagent_preview"), on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
@@ -261,10 +257,8 @@ def hosted_response_not_found(request: Request, world: WorldView, agent: NamedAg
 @rule(
     on=("POST /responses", "POST /conversations"),
     error=project_error(400, "Deployment '' not found under Application '{name}'", code="bad_request"),
-    source=[
-        reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
-        assumed("that an application without a known agent has no deployment"),
-    ],
+    source=reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
+    assumed="that an application without a known agent has no deployment",
     rejects={
         "Deployment '' not found under Application 'travel'": after(
             CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("travel"))
@@ -289,10 +283,8 @@ def application_without_deployment(request: Request, world: WorldView) -> Iterat
 @rule(
     when=("agent_reference", "input"),
     error=project_error(404, "Agent {name} with version {version}not found.", code="not_found", type="error"),
-    source=[
-        reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
-        assumed("the place of the version; code and type, which are those of an agent that is deleted"),
-    ],
+    source=reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
+    assumed="the place of the version; code and type, which are those of an agent that is deleted",
     rejects={
         "Agent other with version not found.": after(
             CREATE_VERSION,

@@ -15,7 +15,6 @@ from harness.contract.rule import (
     Source,
     WorldView,
     after,
-    assumed,
     documented,
     recorded,
     reported,
@@ -88,10 +87,8 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
 @rule(
     on=EXISTING_AGENT,
     error=project_error(404, "Agent not found", code="not_found", type="error"),
-    source=[
-        recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
-        assumed("that every operation on an agent has this error"),
-    ],
+    source=recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
+    assumed="that every operation on an agent has this error",
     rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
     accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
@@ -108,10 +105,8 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=project_error(
         409, "Agent '{name}' version '{version}' is not made of code.", code="AgentNotCodeBased", type="error"
     ),
-    source=[
-        documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
-        assumed("the words"),
-    ],
+    source=documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
+    assumed="the words",
     rejects={
         "Agent 'helper' version '1' is not made of code.": after(
             CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/code:download?api-version=v1")
@@ -131,10 +126,8 @@ def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=MAKING_VERSIONS,
     error=project_error(400, 'required: Required properties ["{name}"] are not present', "{path}"),
-    source=[
-        Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
-        assumed("the words, which are those for a reference to an agent"),
-    ],
+    source=Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
+    assumed="the words, which are those for a reference to an agent",
     rejects={
         'required: Required properties ["name"] are not present': Case(
             {"definition": {"kind": "prompt", "model": "mine"}}, on=f"POST !{PROJECT_PATH}/agents?api-version=v1"
@@ -198,8 +191,8 @@ _TYPES: dict[str, tuple[str, ...]] = {
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
         Source("typed", "azure-ai-projects 2.10: the types of the members"),
-        assumed("that a definition gets the error of an input"),
     ],
+    assumed="that a definition gets the error of an input",
     rejects={
         'type: Value is "string" but should be "array"': Case(
             {"definition": {"kind": "prompt", "model": "mine", "tools": "web_search"}}, on=ON_VERSIONS
@@ -245,7 +238,8 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
         "agent_name",
         "invalid_parameters",
     ),
-    source=[Source("typed", "azure-ai-projects 2.10: what a name may be"), assumed("the words")],
+    source=Source("typed", "azure-ai-projects 2.10: what a name may be"),
+    assumed="the words",
     rejects={
         "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
         "middle, and must not exceed 63 characters.": replace(
@@ -271,10 +265,8 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
         code="conflict",
         type="error",
     ),
-    source=[
-        reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
-        assumed("that every way to create a version gets this error"),
-    ],
+    source=reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
+    assumed="that every way to create a version gets this error",
     rejects=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"helper"})))],
     accepts=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"other"})))],
     fix="Try again: `mock.organization(locked={…})` says which agents another request is changing.",
@@ -294,10 +286,8 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
         "Unsupported region for Foundry Hosted Agents. Please check the region availability and try again.",
         code="invalid_request_error",
     ),
-    source=[
-        reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
-        assumed("the code"),
-    ],
+    source=reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
+    assumed="the code",
     rejects=[
         Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS, account=Organization(hosts_agents=False)),
     ],
@@ -337,8 +327,8 @@ def _with_headers(**headers: str) -> Case:
             "https://github.com/zscaler/zscaler-mcp-server/pull/51: Authorization, *-Secret, *-Key, *-Token, the code",
             ENDINGS_SINCE,
         ),
-        assumed("that there is no param, and that a request with a model is not looked at"),
     ],
+    assumed="that there is no param, and that a request with a model is not looked at",
     rejects=[_with_headers(Authorization="Bearer t")],
     accepts=[_with_headers(X_Client_ID="c", X_Tokens="2"), _with_headers()],
     since="2026-01-20",
@@ -375,10 +365,10 @@ def _with_server(url: str, as_of: str = "") -> Case:
     on="POST /agents*",
     until="2026-06-28",
     error=project_error(400, "The supplied value is invalid.", ""),
-    source=[
-        recorded("Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"),
-        assumed("that anything but a URL with a scheme gets this error"),
-    ],
+    source=recorded(
+        "Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"
+    ),
+    assumed="that anything but a URL with a scheme gets this error",
     rejects=[_with_server(_TEMPLATE, "2026-03-31")],
     accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
     fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",
@@ -393,10 +383,8 @@ def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
     on="POST /agents*",
     since=URL_NAMED_SINCE,
     error=project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
-    source=[
-        reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
-        assumed("that anything but a URL with a scheme gets this error"),
-    ],
+    source=reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
+    assumed="that anything but a URL with a scheme gets this error",
     rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
     accepts=[_with_server("https://mcp.example.org/{{path}}"), _with_server("localhost:8000")],
     fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",

@@ -20,7 +20,6 @@ from harness.contract.rule import (
     Source,
     WorldView,
     after,
-    assumed,
     documented,
     recorded,
     reported,
@@ -281,10 +280,8 @@ DELETED_ONCE = "2026-05-22"
         ),
         headers={"x-agent-session-id": "{session}"},
     ),
-    source=[
-        recorded("azure-sdk-assets: Java, SessionLogSyncTest, a second DELETE", "2026-05-22"),
-        assumed("that every operation on a session has this error"),
-    ],
+    source=recorded("azure-sdk-assets: Java, SessionLogSyncTest, a second DELETE", "2026-05-22"),
+    assumed="that every operation on a session has this error",
     rejects={
         "Session 'other' was not found or has been deleted.": after(
             CREATE_VERSION, Case(None, on=f"GET {_SESSIONS}/other?api-version=v1")
@@ -311,8 +308,8 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status, code and words", "2026-05"),
         reported("a public client, tried on a live project: status and words", "2026"),
         reported("https://github.com/Azure/azure-dev/issues/8520", "2026-06-02"),
-        assumed("that the words of a version are the same"),
     ],
+    assumed="that the words of a version are the same",
     rejects=[
         after(CREATE_HOSTED, CREATE_SESSION, Case(None, on=f"DELETE {ON_AGENT}")),
     ],
@@ -347,10 +344,8 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=("PUT *{session_id}/files/content", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
     error=project_error(400, 'required: Required properties ["path"] are not present', "path"),
-    source=[
-        Source("typed", "azure-ai-projects 2.10: the path of a file is required"),
-        assumed("the words"),
-    ],
+    source=Source("typed", "azure-ai-projects 2.10: the path of a file is required"),
+    assumed="the words",
     rejects={
         'required: Required properties ["path"] are not present': after(
             CREATE_VERSION, CREATE_SESSION, replace(UPLOAD_SESSION_FILE, on=f"PUT {_FILE}/content?api-version=v1")

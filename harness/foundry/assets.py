@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.api.http.dialects import BLOB_ROOT, FOUNDRY
 from harness.api.operations import operation
-from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
+from harness.contract.rule import RuleScope, WorldView, after, recorded, rule
 from harness.core.dates import iso_time
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
@@ -237,12 +237,10 @@ def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
         "GET /indexes/{name}/versions/{version}",
     ),
     error=ApiError(404, "Could not find asset with ID: {id}", code="UserError", body_template=ASSET_NOT_FOUND),
-    source=[
-        recorded(
-            f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DatasetsClientTest; for Python, test_datasets", "2026-03"
-        ),
-        assumed("that an index gets the same error"),
-    ],
+    source=recorded(
+        f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DatasetsClientTest; for Python, test_datasets", "2026-03"
+    ),
+    assumed="that an index gets the same error",
     rejects={
         "Could not find asset with ID: azureai://accounts/harness/projects/p/data/mine/versions/2": after(
             MAKE_DATASET, project_case("GET /datasets/mine/versions/2")

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
-from harness.contract.rule import RuleScope, WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import RuleScope, WorldView, recorded, reported, rule
 from harness.contract.rules.http.azure.gateway import GATEWAY_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer, Json, Request
@@ -149,10 +149,8 @@ def make_deployment(world: World, name: str, members: Json) -> str:
     error=ApiError(
         404, "Connection {name} can't be found in this workspace", code="NotFound", body_template=GATEWAY_ERROR_FORM
     ),
-    source=[
-        reported("azure-sdk-for-python: what the tests of azure-ai-projects expect", "2025"),
-        assumed("the code and the form, which are those of a deployment"),
-    ],
+    source=reported("azure-sdk-for-python: what the tests of azure-ai-projects expect", "2025"),
+    assumed="the code and the form, which are those of a deployment",
     rejects={"Connection other can't be found in this workspace": project_case("GET /connections/other")},
     fix="Create it first: `mock.connection(…)`.",
 )

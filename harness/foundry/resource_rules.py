@@ -70,8 +70,8 @@ _NAMES: Mapping[type, str] = {
         reported(
             "https://github.com/microsoft/agent-framework/issues/3003: the words, of a request to an agent", "2025-12"
         ),
-        assumed("that these requests get the same error"),
     ],
+    assumed="that these requests get the same error",
     rejects={
         'required: Required properties ["definition"] are not present': project_case(
             "POST /memory_stores", {"name": "mine"}
@@ -178,10 +178,8 @@ SEARCHABLE_EXTENSIONS = (
         "file_id",
         "unsupported_file",
     ),
-    source=[
-        recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2025-12-08"),
-        assumed("that the other extensions it does not list are refused, too, and a name without one is not"),
-    ],
+    source=recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2025-12-08"),
+    assumed="that the other extensions it does not list are refused, too, and a name without one is not",
     rejects={
         "Files with extensions [.csv] are not supported for retrieval. Supported file types include: "
         f"[{', '.join(SEARCHABLE_EXTENSIONS)}].": _attach("products.CSV")

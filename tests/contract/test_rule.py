@@ -65,6 +65,9 @@ class TestADeclaration:
         made = declared(on="GET /b")
         assert (made.area, made.on, made.dialects) == ("food", ("GET /b",), ("foundry",))
 
+    def test_what_is_assumed_is_the_last_source(self) -> None:
+        assert declared(assumed="the words").sources == (SEEN, assumed("the words"))
+
     def test_a_declaration_gives_the_function_back(self) -> None:
         assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
 

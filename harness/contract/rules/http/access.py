@@ -12,7 +12,6 @@ from harness.contract.rule import (
     Case,
     RuleScope,
     WorldView,
-    assumed,
     documented,
     recorded,
     reported,
@@ -152,8 +151,8 @@ def server_error(world: WorldView) -> Iterator[Json]:
     source=[
         reported("https://github.com/Wei-Shaw/sub2api/issues/6631: as the `error` of a stream", "2026-09-05"),
         documented("https://platform.openai.com/docs/guides/error-codes: the status"),
-        assumed("that the body of a 503 has the words that are reported of a stream"),
     ],
+    assumed="that the body of a 503 has the words that are reported of a stream",
     rejects=[Case(account=Organization(overloaded=True))],
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )

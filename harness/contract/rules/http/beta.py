@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, matches_operation, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, matches_operation, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -26,10 +26,8 @@ def is_assistants_operation(operation: str) -> bool:
     dialects=(OPENAI, AZURE),
     on=ASSISTANTS_OPERATIONS,
     error=ApiError(404, "Invalid URL ({method} {path})"),
-    source=[
-        reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
-        assumed("that the words are those for a path that never was"),
-    ],
+    source=reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
+    assumed="that the words are those for a path that never was",
     rejects={
         "Invalid URL (POST /v1/assistants)": Case(
             {"model": "gpt-4o"}, on="POST /assistants", account=Organization(assistants="gone")

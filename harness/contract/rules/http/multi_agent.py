@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
-from harness.contract.rule import Case, after, assumed, documented, rule
+from harness.contract.rule import Case, after, documented, rule
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -28,11 +28,8 @@ def agents_case(**members: object) -> Case:
     when="multi_agent",
     reads="request.headers.openai-beta",
     error=bad_request("Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
-    source=[
-        MULTI_AGENT_GUIDE,
-        documented("openai 3.54.0: only the requests of `beta.responses` have it", "2026-11"),
-        assumed("that it is unknown without the header"),
-    ],
+    source=[MULTI_AGENT_GUIDE, documented("openai 3.54.0: only the requests of `beta.responses` have it", "2026-11")],
+    assumed="that it is unknown without the header",
     rejects=[_ENABLED],
     accepts=[
         agents_case(),
@@ -56,7 +53,8 @@ def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
         "{name}",
         "unsupported_parameter",
     ),
-    source=[MULTI_AGENT_GUIDE, assumed("that it is refused rather than ignored; the words")],
+    source=MULTI_AGENT_GUIDE,
+    assumed="that it is refused rather than ignored; the words",
     rejects={
         "Unsupported parameter: 'max_tool_calls' is not supported when multi_agent is enabled.": agents_case(
             max_tool_calls=3
@@ -95,7 +93,8 @@ def inject_case(id: str = "{0.id}", **members: object) -> Case:
 @rule(
     on=INJECT,
     error=bad_request("Invalid response.inject event."),
-    source=[MULTI_AGENT_GUIDE, assumed("the words; that it is refused with status 400 and a close is known")],
+    source=MULTI_AGENT_GUIDE,
+    assumed="the words; that it is refused with status 400 and a close is known",
     rejects=[inject_case("resp_x", input="ok")],
     fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
 )
@@ -118,11 +117,8 @@ def inject_malformed(request: Request) -> Iterator[Json]:
 @rule(
     on=INJECT,
     error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
-    source=[
-        MULTI_AGENT_GUIDE,
-        documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11"),
-        assumed("the words"),
-    ],
+    source=[MULTI_AGENT_GUIDE, documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11")],
+    assumed="the words",
     rejects={"Response with id 'resp_x' not found.": inject_case("resp_x")},
     fix="Use the id of `response.created`, on the connection of the response.",
 )

@@ -85,7 +85,8 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
 
 @rule(
     error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
-    source=[STEER_ERROR_CODES, assumed("the words: those of `response.inject.failed`, which has the same code")],
+    source=STEER_ERROR_CODES,
+    assumed="the words: those of `response.inject.failed`, which has the same code",
     rejects={"Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, event_case({"model": "gpt-6-astra", "stream_id": "other"}), _steer_case())],
     fix="Continue a completed response with `response.create`.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.operations import JSON_BODY, OPERATIONS
 from harness.contract.phrasing import describe_actual
-from harness.contract.rule import UNREADABLE_BODY, Case, assumed, recorded, reported, rule
+from harness.contract.rule import UNREADABLE_BODY, Case, recorded, reported, rule
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
@@ -176,10 +176,8 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
     when=UNREADABLE_BODY,
     on=JSON_BODY,
     error=bad_request("Invalid type: expected an object, but got {kind} instead."),
-    source=[
-        reported(PARSER_PROBE, "2026-09"),
-        assumed("that this endpoint has the error of the platform's other endpoints"),
-    ],
+    source=reported(PARSER_PROBE, "2026-09"),
+    assumed="that this endpoint has the error of the platform's other endpoints",
     rejects={"Invalid type: expected an object, but got a string instead.": Case(raw=b'"hi"')},
     accepts=[Case(raw=b'{"model": "gpt-4.1", "input": "hi"}')],
     fix="Send a JSON object.",

@@ -194,10 +194,8 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
     error=bad_request(
         "Unsupported parameter: 'background' is not supported over WebSocket.", "background", "unsupported_parameter"
     ),
-    source=[
-        documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
-        assumed("that it is refused rather than ignored; the words"),
-    ],
+    source=documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
+    assumed="that it is refused rather than ignored; the words",
     rejects=[event_case({"background": True})],
     accepts=[event_case({"background": False}), event_case({"background": None}), event_case({"stream": True})],
     fix="Send it over HTTP; leave `stream` out too, answers over WebSocket are always streamed.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.contract.rule import assumed, reported, rule, shape
+from harness.contract.rule import reported, rule, shape
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -42,8 +42,8 @@ _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
     source=[
         reported(f"{_LIVE_TESTS}: compact_threshold", _LIVE_TESTS_DATE),
         reported("public probe, project smg: max_tool_calls", "2026-09"),
-        assumed("that the other counts are read alike"),
     ],
+    assumed="that the other counts are read alike",
     rejects={
         "Invalid type for 'max_output_tokens': expected an integer, but got a decimal number instead.": {
             "max_output_tokens": 100.0

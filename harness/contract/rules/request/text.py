@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
-from harness.contract.rule import after, assumed, reported, rule
+from harness.contract.rule import after, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
@@ -87,8 +87,8 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
         ),
         reported("public reports of four origins: an object among the types", "2026-08-10"),
         reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
-        assumed("that only the objects count as levels, and not the arrays between them"),
     ],
+    assumed="that only the objects count as levels, and not the arrays between them",
     rejects={
         **{
             f"Invalid schema for response_format 'out': {problem}": _json_schema_body(

@@ -42,10 +42,8 @@ def _code_body(container: Any) -> Json:
 @rule(
     on="*{container_id}*",
     error=ApiError(404, "Container with id '{id}' not found."),
-    source=[
-        reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),
-        assumed("that there is neither `param` nor `code`, and that deleted ones are not found at once"),
-    ],
+    source=reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),
+    assumed="that there is neither `param` nor `code`, and that deleted ones are not found at once",
     rejects={
         "Container with id 'cntr_x' not found.": Case(on="GET /containers/cntr_x"),
         "Container with id '{0.id}' not found.": after(
@@ -65,7 +63,8 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=f"* {CONTAINER_PATH}/files*",
     error=bad_request(EXPIRED_WORDS),
-    source=[*EXPIRED_SOURCES, assumed("that its files are refused as a response with it is")],
+    source=EXPIRED_SOURCES,
+    assumed="that its files are refused as a response with it is",
     rejects={
         EXPIRED_WORDS: after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME)),
     },
@@ -106,10 +105,8 @@ def container_file_incomplete(request: Request) -> Iterator[Json]:
     when="tools",
     mentions="code_interpreter",
     error=ApiError(404, "Container with id '{id}' not found."),
-    source=[
-        reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
-        assumed("the words: those for a container in a path"),
-    ],
+    source=reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
+    assumed="the words: those for a container in a path",
     rejects={
         "Container with id 'cntr_x' not found.": after(CREATE_CONTAINER, _code_body("cntr_x")),
         "Container with id '{0.id}' not found.": after(
@@ -139,7 +136,8 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
     when="tools",
     mentions="code_interpreter",
     error=bad_request(EXPIRED_WORDS),
-    source=[*EXPIRED_SOURCES, assumed("that the latest call decides when a conversation has several")],
+    source=EXPIRED_SOURCES,
+    assumed="that the latest call decides when a conversation has several",
     rejects={
         EXPIRED_WORDS: after(
             {**_code_body({"type": "auto"}), "input": "Plot it."},

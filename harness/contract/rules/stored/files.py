@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.contract.rules.request.input_items.media import find_part_texts
 from harness.core.account import Organization
@@ -76,10 +76,8 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
     when="input[]",
     mentions="file_id",
     error=ApiError(404, "Files [{ids}] were not found"),
-    source=[
-        recorded("a public project: a picture", "2026"),
-        assumed("that an `input_file` gets the same error; that several are joined as for a vector store"),
-    ],
+    source=recorded("a public project: a picture", "2026"),
+    assumed="that an `input_file` gets the same error; that several are joined as for a vector store",
     rejects={
         "Files [file-x] were not found": after(ANY_UPLOAD, _image_body("file-x")),
         "Files [file-y] were not found": after(ANY_UPLOAD, _file_body("file-y")),

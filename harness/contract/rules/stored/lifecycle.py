@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
+from harness.contract.rule import Case, WorldView, after, documented, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -53,7 +53,8 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on="DELETE /responses/{response_id}",
     error=bad_request("Cannot delete an in-flight response."),
-    source=[FOUNDRY_SOURCE, assumed("that this API has the error of Foundry")],
+    source=FOUNDRY_SOURCE,
+    assumed="that this API has the error of Foundry",
     rejects=[after(BACKGROUND, _READ, Case(on="DELETE /responses/{0.id}"))],
     accepts=[
         after(BACKGROUND, _CANCEL, Case(on="DELETE /responses/{0.id}")),

@@ -170,12 +170,10 @@ def _absent_files(body: Json, world: WorldView) -> Iterator[Json]:
 @rule(
     on=FILE_LIST,
     error=ApiError(404, "No such File object: {id}", "{name}"),
-    source=[
-        reported(
-            "public notes on a server that copies the API's lists: the status, `param`, also for deleted ones", "2026"
-        ),
-        assumed("the words: those for a file in a path"),
-    ],
+    source=reported(
+        "public notes on a server that copies the API's lists: the status, `param`, also for deleted ones", "2026"
+    ),
+    assumed="the words: those for a file in a path",
     rejects={"No such File object: file-x": Case(on="GET /files?after=file-x")},
     accepts=[after(ANY_UPLOAD, Case(on="GET /files?after={0.id}"))],
     fix="Pass `last_id` of another page of the list.",

@@ -41,12 +41,10 @@ def complete(*parts: str, **members: str) -> Case:
 @rule(
     on="*{upload_id}*",
     error=bad_request("Upload {id} is {status}."),
-    source=[
-        documented(
-            f"{UPLOADS_REFERENCE}: no parts after it was completed or cancelled, an hour to complete it", "2026"
-        ),
-        assumed("the words, and that it can neither be completed nor cancelled twice"),
-    ],
+    source=documented(
+        f"{UPLOADS_REFERENCE}: no parts after it was completed or cancelled, an hour to complete it", "2026"
+    ),
+    assumed="the words, and that it can neither be completed nor cancelled twice",
     rejects={
         "Upload {0.id} is cancelled.": after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel"), part()),
         "Upload {0.id} is completed.": after(CREATE_UPLOAD, part(), complete("{1.id}"), complete("{1.id}")),
@@ -84,10 +82,8 @@ def part_incomplete(request: Request) -> Iterator[Json]:
 @rule(
     on=ADD_PART,
     error=bad_request("File is too large."),
-    source=[
-        documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
-        assumed("the words: those for an upload in one request"),
-    ],
+    source=documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
+    assumed="the words: those for an upload in one request",
     rejects=[after(CREATE_UPLOAD, part(account=Organization(largest_file=4)))],
     accepts=[after(CREATE_UPLOAD, part(account=Organization(largest_file=5)))],
     fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
@@ -101,10 +97,8 @@ def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=COMPLETE,
     error=bad_request("Expected {announced} bytes, but the parts have {sent} bytes.", "part_ids"),
-    source=[
-        documented(f"{UPLOADS_REFERENCE}: the bytes must match those announced", "2026"),
-        assumed("the words"),
-    ],
+    source=documented(f"{UPLOADS_REFERENCE}: the bytes must match those announced", "2026"),
+    assumed="the words",
     rejects={
         "Expected 5 bytes, but the parts have 2 bytes.": after(CREATE_UPLOAD, part("Pa"), complete("{1.id}")),
         "Expected 5 bytes, but the parts have 0 bytes.": after(CREATE_UPLOAD, complete()),
@@ -124,7 +118,8 @@ def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
     on=COMPLETE,
     when="md5",
     error=bad_request("The md5 checksum of the parts does not match the one given.", "md5"),
-    source=[documented(f"{UPLOADS_REFERENCE}: `md5` verifies the bytes", "2026"), assumed("the words")],
+    source=documented(f"{UPLOADS_REFERENCE}: `md5` verifies the bytes", "2026"),
+    assumed="the words",
     rejects=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5="0" * 32))],
     accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5=md5(b"Paris", usedforsecurity=False).hexdigest()))],
     fix="Give the MD5 of the whole file as hex digits.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_ASSISTANT,
     CREATE_GREETED_THREAD,
@@ -132,7 +132,8 @@ def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on=SUBMIT_OUTPUTS,
     error=bad_request("Expected tool {what} for call_ids {expected}, got {got}"),
-    source=[reported("public report with the whole body"), assumed("that a missing approval has the same words")],
+    source=reported("public report with the whole body"),
+    assumed="that a missing approval has the same words",
     rejects={
         "Expected tool outputs for call_ids ['call_a', 'call_b'], got ['call_a']": after(
             *TWICE_READ_RUN, _submit_outputs("call_a"), turns=CALLS_TURN
@@ -162,10 +163,8 @@ def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
 @rule(
     on="POST /threads/{thread_id}/runs/{run_id}",
     error=bad_request("Cannot update run with status '{status}'."),
-    source=[
-        recorded(f"{RUBY_CASSETTES}: in_progress"),
-        assumed("that a run is as fixed before it starts and while it is cancelled"),
-    ],
+    source=recorded(f"{RUBY_CASSETTES}: in_progress"),
+    assumed="that a run is as fixed before it starts and while it is cancelled",
     rejects={
         "Cannot update run with status 'queued'.": after(*STARTED_RUN, UPDATE_RUN),
         "Cannot update run with status 'in_progress'.": after(*STARTED_RUN, READ_RUN, UPDATE_RUN),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
 from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.models.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
@@ -56,10 +56,8 @@ def conversation_not_found(world: WorldView, conversation: str | None) -> Iterat
 @rule(
     on=BY_CONVERSATION_ID,
     error=ApiError(404, "Conversation with id '{id}' not found."),
-    source=[
-        recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
-        assumed("that the status is the one that create answers with"),
-    ],
+    source=recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
+    assumed="that the status is the one that create answers with",
     rejects={
         "Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x"),
         "Conversation with id 'conv_y' not found.": Case({"items": []}, on="POST /conversations/conv_y/items"),
@@ -83,10 +81,8 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
 @rule(
     on=BY_ITEM_ID,
     error=ApiError(404, "Item with id '{id}' not found in conversation."),
-    source=[
-        recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
-        assumed("that the status is the one of a conversation that is not found"),
-    ],
+    source=recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
+    assumed="that the status is the one of a conversation that is not found",
     rejects={
         "Item with id 'msg_x' not found in conversation.": after(
             CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}/items/msg_x")

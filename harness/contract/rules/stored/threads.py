@@ -31,8 +31,8 @@ LIKE_STEPS = assumed("that what is recorded of one step holds for all")
     source=[
         reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
         recorded(f"{RUBY_CASSETTES}: a step with id 123 was not found, with version 1", "2024-04-27"),
-        assumed("that the ids of a path are checked alike and in order; that this came with version 2"),
     ],
+    assumed="that the ids of a path are checked alike and in order; that this came with version 2",
     rejects={
         "Invalid 'thread_id': 'undefined'. Expected an ID that begins with 'thread'.": Case(
             on="GET /threads/undefined/runs/run_x"

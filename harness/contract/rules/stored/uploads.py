@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.multipart import CONTENT_TYPE, sent_file
-from harness.contract.rule import Case, WorldView, assumed, documented, reported, rule
+from harness.contract.rule import Case, WorldView, documented, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import bad_request
@@ -31,10 +31,8 @@ ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
         "header 'Content-Type: {type}'. Please try again with a supported content type.",
         code="unsupported_content_type",
     ),
-    source=[
-        reported("public report from another endpoint that takes uploads only", "2026"),
-        assumed("that this endpoint has the error of that one"),
-    ],
+    source=reported("public report from another endpoint that takes uploads only", "2026"),
+    assumed="that this endpoint has the error of that one",
     rejects={
         f"Unsupported content type: 'application/json'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
         "specified the header 'Content-Type: application/json'. Please try again with a supported content type.": Case(
@@ -54,10 +52,10 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
 @rule(
     on=(UPLOAD, ADD_PART, ADD_TO_CONTAINER, "POST /agents/{agent_name}/versions", "POST /skills/{name}/versions"),
     error=bad_request("Could not parse multipart form"),
-    source=[
-        reported("https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"),
-        assumed("that all endpoints that accept forms have this error, for each of these defects"),
-    ],
+    source=reported(
+        "https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"
+    ),
+    assumed="that all endpoints that accept forms have this error, for each of these defects",
     rejects=[Case(raw=ANY_UPLOAD.raw, headers={**_AUTH_HEADERS, "content-type": CONTENT_TYPE}, on=UPLOAD)],
     accepts=[ANY_UPLOAD],
     fix="Let the HTTP library make the form and its content type; set neither the header nor the length yourself.",
@@ -71,10 +69,8 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
 @rule(
     on=UPLOAD,
     error=bad_request("'{name}' is a required property"),
-    source=[
-        reported("public reports of two origins, one with the whole error", "2026"),
-        assumed("that the file is looked for before the purpose"),
-    ],
+    source=reported("public reports of two origins, one with the whole error", "2026"),
+    assumed="that the file is looked for before the purpose",
     rejects={
         "'file' is a required property": upload("purpose=user_data", data=None),
         "'purpose' is a required property": upload(),
@@ -93,14 +89,12 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
 @rule(
     on=UPLOAD,
     error=bad_request("Additional properties are not allowed ({names} unexpected)"),
-    source=[
-        reported(
-            "https://community.openai.com/t/files-api-expires-after-parameter-not-accepted/1354804: of `expires_after`, "
-            "which was not known then",
-            "2025",
-        ),
-        assumed("that any other name is refused like that one"),
-    ],
+    source=reported(
+        "https://community.openai.com/t/files-api-expires-after-parameter-not-accepted/1354804: of `expires_after`, "
+        "which was not known then",
+        "2025",
+    ),
+    assumed="that any other name is refused like that one",
     rejects={
         "Additional properties are not allowed ('user' was unexpected)": upload("purpose=user_data", "user=ann"),
         "Additional properties are not allowed ('a', 'b' were unexpected)": upload("purpose=batch", "a=1", "b=2"),
@@ -135,10 +129,8 @@ def upload_purpose(request: Request) -> Iterator[Json]:
 @rule(
     on=UPLOAD,
     error=bad_request("{said} - 'expires_after.{name}'", "expires_after.{name}"),
-    source=[
-        documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
-        assumed("the words: those of the library that the endpoint's other errors are from"),
-    ],
+    source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
+    assumed="the words: those of the library that the endpoint's other errors are from",
     rejects={
         "60 is less than the minimum of 3600 - 'expires_after.seconds'": upload(
             "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=60"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.api.classic import sources_of
 from harness.api.http.dialects import OPENAI
 from harness.api.resources.assistants import requested_stores
-from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.core.account import PROJECT_ID
@@ -47,10 +47,8 @@ _MAKE_STORE = (
     error=bad_request(
         "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.", "vector_store_id", "invalid_value"
     ),
-    source=[
-        reported("public code that handles it, in part", "2025"),
-        assumed("that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026"),
-    ],
+    source=reported("public code that handles it, in part", "2025"),
+    assumed="that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026",
     rejects={
         "Invalid 'vector_store_id': 'docs'. Expected an ID that begins with 'vs_'.": Case(on="GET /vector_stores/docs")
     },
@@ -86,10 +84,8 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
 @rule(
     on="*{vector_store_id}*",
     error=ApiError(404, "No vector store found with id '{id}'.", "vector_store_id"),
-    source=[
-        reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
-        assumed("the full stop, as of a file in a vector store"),
-    ],
+    source=reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
+    assumed="the full stop, as of a file in a vector store",
     rejects={
         "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores/vs_x"),
         "No vector store found with id '{0.id}'.": after(
@@ -137,10 +133,8 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
 @rule(
     on=CREATE_BATCH,
     error=bad_request("Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
-    source=[
-        documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
-        assumed("the words: those for any member that is missing"),
-    ],
+    source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
+    assumed="the words: those for any member that is missing",
     rejects=[after(CREATE_STORE, Case({}, on="POST /vector_stores/{0.id}/file_batches"))],
     accepts=[
         after(
@@ -167,10 +161,8 @@ _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'file_ids' or 'files'.",
         code="mutually_exclusive_parameters",
     ),
-    source=[
-        documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
-        assumed("the words: those for the two ways to continue a conversation"),
-    ],
+    source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
+    assumed="the words: those for the two ways to continue a conversation",
     rejects=[after(UPLOAD_FILE, CREATE_STORE, Case(_BOTH, on="POST /vector_stores/{1.id}/file_batches"))],
     accepts=[
         after(
@@ -190,10 +182,8 @@ def batch_of_both(request: Request) -> Iterator[Json]:
 @rule(
     on=ATTACH_FILES,
     error=ApiError(404, "Files [{ids}] were not found"),
-    source=[
-        reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
-        assumed("that several are joined by a comma, and that those of a thread or an assistant get the same error"),
-    ],
+    source=reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
+    assumed="that several are joined by a comma, and that those of a thread or an assistant get the same error",
     rejects={
         "Files [file-x] were not found": after(
             CREATE_STORE, Case({"file_id": "file-x"}, on="POST /vector_stores/{0.id}/files")
@@ -243,10 +233,8 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     source=[
         recorded("a public project", "2026"),
         reported("the tests of a public application, with the status: a key of another project", "2026"),
-        assumed(
-            "that it is said of the first one that is missing, and of OpenAI alone; the day when the words changed"
-        ),
     ],
+    assumed="that it is said of the first one that is missing, and of OpenAI alone; the day when the words changed",
     rejects={
         f"Vector store vs_x not found in organization org-harness, project {PROJECT_ID}.": after(
             CREATE_STORE, _file_search_body("vs_x")
@@ -269,10 +257,8 @@ def file_search_store_missing(request: Request, world: WorldView) -> Iterator[Js
     when="tools",
     mentions="file_search",
     error=ApiError(404, "Vector store with id {ids} not found."),
-    source=[
-        reported("public notes of three origins, one with the status, one with the form of the ids", "2025-08-21"),
-        assumed("that there is neither `param` nor `code`"),
-    ],
+    source=reported("public notes of three origins, one with the status, one with the form of the ids", "2025-08-21"),
+    assumed="that there is neither `param` nor `code`",
     rejects={
         "Vector store with id ['vs_x'] not found.": after(
             CREATE_STORE, Case(_file_search_body("vs_x"), as_of="2025-12-31")

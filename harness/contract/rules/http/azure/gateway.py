@@ -14,7 +14,7 @@ from harness.api.http.dialects import (
     api_version,
     is_versioned,
 )
-from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     KEY_HEADERS,
     ON_AZURE,
@@ -93,8 +93,8 @@ def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
     source=[
         reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
         reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
-        assumed("that paths of Responses have the error of those of chat completions, for a wrong method too"),
     ],
+    assumed="that paths of Responses have the error of those of chat completions, for a wrong method too",
     rejects=[Case({}, on="POST !/openai/v1/response")],
     fix="Check the path: `/openai/v1/…`, or `/openai/…?api-version=…`; responses are never below `/deployments/`.",
 )
@@ -120,10 +120,8 @@ NO_ROUTE = ApiError(
     on=NOT_AN_ENDPOINT,
     dialects=FOUNDRY,
     error=NO_ROUTE,
-    source=[
-        reported("a public client of a Foundry project", "2026"),
-        assumed("that a wrong method gets the same error"),
-    ],
+    source=reported("a public client of a Foundry project", "2026"),
+    assumed="that a wrong method gets the same error",
     rejects=[Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/response")],
     fix="Check the path: the project's endpoint, then `/openai/v1/…`.",
 )
@@ -137,10 +135,8 @@ def route_not_found(request: Request) -> Iterator[Json]:
     on="*",
     dialects=AZURE,
     error=gateway_error(404, "Resource not found", "404"),
-    source=[
-        reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
-        assumed("that responses have the error of chat completions"),
-    ],
+    source=reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
+    assumed="that responses have the error of chat completions",
     rejects=[Case({}, on=ON_CLASSIC)],
     accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}"), Case(VALID_BODY, on=ON_AZURE)],
     fix="Add `?api-version=2025-04-01-preview`, or use the path `/openai/v1/…`, which needs none.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from harness.api.models import Model
-from harness.contract.rule import assumed, documented, reported, rule
+from harness.contract.rule import documented, reported, rule
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
@@ -49,10 +49,8 @@ def configuration_update_unsupported(request: Request, family: Model | None) -> 
     mentions="configuration_update",
     reads=("input", "reasoning"),
     error=_update_error("pro or tournament models"),
-    source=[
-        documented("https://openrouter.ai/docs/cookbook: gpt-6-astra with `reasoning.mode: pro`", "2026-09"),
-        assumed("the param and the code, those of a model that takes no updates"),
-    ],
+    source=documented("https://openrouter.ai/docs/cookbook: gpt-6-astra with `reasoning.mode: pro`", "2026-09"),
+    assumed="the param and the code, those of a model that takes no updates",
     rejects=[{**_UPDATED, "reasoning": {"mode": "pro"}}],
     accepts=[{**_UPDATED, "reasoning": {"mode": "standard"}}],
     fix="Leave out `reasoning.mode: pro`, or set the effort and the format in the request itself.",
@@ -90,8 +88,8 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
     source=[
         reported("public report of a refusal, with its code and words", "2026-10"),
         reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),
-        assumed("that `param` is `input`"),
     ],
+    assumed="that `param` is `input`",
     rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _UPDATE, {"role": "user", "content": "hi"}]}],
     accepts=[
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import assumed, recorded, reported, rule, shape
+from harness.contract.rule import recorded, reported, rule, shape
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
@@ -148,8 +148,8 @@ _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
         reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),
         reported("a public recording", "2026"),
         recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
-        assumed("that it holds for every model and on every day, and not for an empty list, which the AI SDK sends"),
     ],
+    assumed="that it holds for every model and on every day, and not for an empty list, which the AI SDK sends",
     rejects={
         "Unknown parameter: 'input[1].action.sources'.": {
             "input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}, HI]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
-from harness.contract.rule import Case, assumed, reported, rule, shape
+from harness.contract.rule import Case, reported, rule, shape
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -80,8 +80,8 @@ shape(
         reported("public notes of a client: of the container of a code interpreter", "2026"),
         reported("public reports of two origins, with the whole error: of a conversation", "2025-10"),
         reported("pydantic-ai 2.68, without the words: of a response to compare with", "2026-11"),
-        assumed("that these words are those of a conversation"),
     ],
+    assumed="that these words are those of a conversation",
     rejects={
         "Invalid 'tools[0].container': 'user'. Expected an ID that begins with 'cntr'.": {
             "tools": [{"type": "code_interpreter", "container": "user"}]
@@ -115,10 +115,8 @@ shape(
     error=bad_request(
         "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
     ),
-    source=[
-        reported("public reports; other servers of this API copy the words", "2026"),
-        assumed("that all paths with an id have this error"),
-    ],
+    source=reported("public reports; other servers of this API copy the words", "2026"),
+    assumed="that all paths with an id have this error",
     rejects={
         "Invalid 'response_id': 'abc'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/abc"),
         "Invalid 'response_id': 'compact'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/compact"),

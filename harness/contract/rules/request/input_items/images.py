@@ -12,7 +12,7 @@ from io import BytesIO
 from itertools import islice
 from threading import Lock
 
-from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, reported, rule
 from harness.contract.rules.request.input_items.media import (
     CHECKED_CHARACTERS,
     body_with_part,
@@ -176,8 +176,8 @@ def _join_lines(data: str) -> str:
     source=[
         reported("https://github.com/strands-agents/harness-sdk/issues/3576: Azure", "2026"),
         reported("public recordings of two origins: api.openai.com", "2026"),
-        assumed("that a Foundry project has the same error"),
     ],
+    assumed="that a Foundry project has the same error",
     rejects=[body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})],
     fix="Send the file itself as `file_data`, or give an `http` or `https` address.",
 )

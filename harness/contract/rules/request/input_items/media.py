@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
-from harness.contract.rule import Case, after, assumed, recorded, reported, retired, rule
+from harness.contract.rule import Case, after, recorded, reported, retired, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -200,10 +200,8 @@ _RAW_FILE_OUTPUT: Json = {
     mentions="file_data",
     dialects=AZURE_DIALECTS,
     error=bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
-    source=[
-        reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
-        assumed("the code, which is that of the other words; that a Foundry project has the same error"),
-    ],
+    source=reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
+    assumed="the code, which is that of the other words; that a Foundry project has the same error",
     rejects={"Invalid 'input[1].output[0].file_data'.": Case(_RAW_FILE_OUTPUT, on="POST !/openai/v1/responses")},
     fix="Write `data:application/pdf;base64,` before the base64.",
 )
@@ -253,10 +251,10 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
     error=bad_request(
         f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}", "{path}", "invalid_value"
     ),
-    source=[
-        reported("https://github.com/vercel/ai/issues/7776: an address in place of the base64, gpt-4o", "2025-08-05"),
-        assumed("the param and the code: those of a file without a prefix"),
-    ],
+    source=reported(
+        "https://github.com/vercel/ai/issues/7776: an address in place of the base64, gpt-4o", "2025-08-05"
+    ),
+    assumed="the param and the code: those of a file without a prefix",
     rejects={
         "Invalid file data: 'input[0].content[1].file_data'. Expected a base64-encoded data URL with a valid file MIME type "
         "(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got an invalid base64-encoded value. Please see "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, assumed, documented, recorded, reported, rule
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -134,8 +134,8 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
         recorded("pydantic/pydantic-ai: the API's own tool search needs no pair by call_id", "2026-07-31"),
         reported("https://github.com/openai/openai-agents-js/issues/1435: an output sent again in a chain"),
-        assumed("that two outputs of one call are refused in one request, too"),
     ],
+    assumed="that two outputs of one call are refused in one request, too",
     rejects={
         "No tool call found for function call output with call_id call_1.": {"input": [HI, OUTPUT]},
         "No tool call found for custom tool call output with call_id call_1.": {
@@ -207,8 +207,8 @@ _SCREENSHOT: Json = {
     source=[
         reported("https://github.com/openai/openai-agents-python/issues/843: the whole error", "2025-06-11"),
         reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
-        assumed("that it names all checks of a call that are not acknowledged, and no others"),
     ],
+    assumed="that it names all checks of a call that are not acknowledged, and no others",
     rejects={
         "Computer tool has unacknowledged safety check for ['cu_sc_1']": {"input": [HI, _WARNED_CALL, _SCREENSHOT]}
     },
@@ -309,10 +309,8 @@ _STRUCTURED: Json = {
     when="input[]",
     mentions="output_schema",
     error=bad_request("Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
-    source=[
-        reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
-        assumed("the words, and that an output in parts is not looked at"),
-    ],
+    source=reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
+    assumed="the words, and that an output in parts is not looked at",
     rejects={
         "Invalid 'input[2].output': the output of function 'f' is not valid JSON.": {
             "input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": "An error occurred."}],

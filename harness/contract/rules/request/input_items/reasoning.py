@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, assumed, recorded, reported, rule, shape
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule, shape
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -224,8 +224,8 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     source=[
         reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
         reported("https://github.com/openai/openai-agents-python/pull/3352: accepted with an id", "2026-05-11"),
-        assumed("that a conversation created with items gets the same error"),
     ],
+    assumed="that a conversation created with items gets the same error",
     rejects=[
         after(
             Case({}, on="POST /conversations"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, assumed, documented, recorded, reported, rule
+from harness.contract.rule import Case, documented, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
@@ -101,10 +101,8 @@ _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
             "https://github.com/AIProxyTeam/AIProxySwift/pull/137: it is required, so its absence is refused",
             "2025-04-13",
         ),
-        assumed(
-            "the words for its absence, those of `disabled`, the default; that a dated model is named as asked for"
-        ),
     ],
+    assumed="the words for its absence, those of `disabled`, the default; that a dated model is named as asked for",
     rejects={
         "Computer model computer-use-preview should be used with 'truncation=auto', found 'truncation=disabled'.": Case(
             {"model": "computer-use-preview", "truncation": "disabled"}, as_of="2026-06"
@@ -159,8 +157,8 @@ def flex_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
         documented(
             "https://developers.openai.com/api/docs/guides/flex-processing: not on GPT-6.2 and later", "2026-11"
         ),
-        assumed("the param; that GPT-6.2 uses these words, as the newest models before it"),
     ],
+    assumed="the param; that GPT-6.2 uses these words, as the newest models before it",
     rejects=[{"model": "gpt-5-pro", "service_tier": "flex"}],
     accepts=[{"model": "gpt-6.1-sol", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",

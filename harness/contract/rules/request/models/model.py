@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.api.models import Model, is_forecast_gone, is_nonexistent_model
-from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -90,8 +90,8 @@ def model_not_served(request: Request, world: WorldView, family: Model | None) -
         reported("the tests of a public command line tool: embeddings, dall-e, davinci-002", "2025-11"),
         reported("a public diagnosis of an image editor: gpt-image-1.5", "2026-04-17"),
         reported("the notes of a public agent on opencode: gpt-image-1.5", "2026"),
-        assumed("the param and the code of the errors beside it; the sources have the words"),
     ],
+    assumed="the param and the code of the errors beside it; the sources have the words",
     rejects={
         "The requested model, 'text-embedding-3-small' was not found.": {"model": "text-embedding-3-small"},
         "The requested model, 'gpt-image-1.5' was not found.": {"model": "gpt-image-1.5"},

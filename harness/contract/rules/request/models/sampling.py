@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import Model, When
-from harness.contract.rule import Case, assumed, recorded, reported, rule
+from harness.contract.rule import Case, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import bad_request
@@ -35,8 +35,8 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
         recorded("vercel/ai"),
         reported(PROBE_ADDRESS, PROBE_DATE),
         reported("https://github.com/brainlid/langchain/pull/428: `top_p: 1` is refused from gpt-5.2 on", "2025-12-23"),
-        assumed("that the model's default is accepted, such as `temperature: 1`"),
     ],
+    assumed="that the model's default is accepted, such as `temperature: 1`",
     rejects={
         "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},
         "Unsupported parameter: 'top_p' is not supported with this model.": {"model": TERRA, "top_p": 1},

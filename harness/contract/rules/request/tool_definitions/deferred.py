@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
-from harness.contract.rule import Case, assumed, recorded, reported, rule
+from harness.contract.rule import Case, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -36,8 +36,8 @@ def _has_all_tools(request: Request) -> bool:
         reported("https://github.com/pydantic/pydantic-ai: verified live on gpt-5.6", "2026-08"),
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/3008, with the whole error", "2026"),
         reported("https://github.com/Wei-Shaw/sub2api/issues/5942", "2026-08-21"),
-        assumed("that it holds for MCP servers and custom tools as for functions"),
     ],
+    assumed="that it holds for MCP servers and custom tools as for functions",
     rejects=[{"model": SOL, "tools": [DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL]}],
     accepts=[
         {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]},
@@ -69,8 +69,8 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
         reported("https://github.com/justrach/codegraff/issues/746", "2026-09-05"),
         reported("public reports of five more origins, of a namespace without deferred functions too", "2026-07"),
         recorded("langchain-ai/langchain: a search by the client needs none", "2026-03"),
-        assumed("that param is `tools.tool_search`, as for `tools.defer_loading`"),
     ],
+    assumed="that param is `tools.tool_search`, as for `tools.defer_loading`",
     rejects=[{"model": SOL, "tools": [TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE]}],
     accepts=[
         {"model": SOL, "tools": [CLIENT_TOOL_SEARCH]},
@@ -106,10 +106,8 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
         "tools[{index}].description",
         "missing_required_parameter",
     ),
-    source=[
-        reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
-        assumed("the words"),
-    ],
+    source=reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
+    assumed="the words",
     rejects={
         "Missing required parameter: 'tools[0].description'.": {
             "model": SOL,

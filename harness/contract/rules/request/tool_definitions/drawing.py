@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE
-from harness.contract.rule import Case, RuleScope, assumed, reported, rule
+from harness.contract.rule import Case, RuleScope, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
@@ -79,8 +79,8 @@ def _draw(**settings: str) -> Json:
         reported("public reports of five origins, of the Images API: gpt-image-2", "2026-07-05"),
         reported("the same of both models 2.5, by two origins", "2026-09-20"),
         reported("a public program: the Responses API refuses it as well", "2026"),
-        assumed("param, that of other errors about the tool"),
     ],
+    assumed="param, that of other errors about the tool",
     rejects={
         "The model 'gpt-image-2' does not support the 'input_fidelity' parameter.": _draw(
             model="gpt-image-2", input_fidelity="high"
@@ -120,8 +120,8 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
         reported("public logs of two programs, with the whole error: too few pixels", "2026-05-20"),
         reported("the records of two more, with the whole error: edges that 16 does not divide", "2026-05-24"),
         reported("public reports of twelve origins, of the Images API: the other reasons", "2026-09"),
-        assumed("the order of the reasons, where a size has two"),
     ],
+    assumed="the order of the reasons, where a size has two",
     rejects={
         "Invalid size '256x256'. Requested resolution is below the current minimum pixel budget.": _draw(
             model="gpt-image-2", size="256x256"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.api.tools import function_namespaces
-from harness.contract.rule import WorldView, assumed, reported, rule
+from harness.contract.rule import WorldView, reported, rule
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -207,8 +207,8 @@ _WEB_NAMESPACE: Json = {
     source=[
         reported("https://github.com/openai/codex/issues/28464: image_gen, gpt-5.5", "2026-06-16"),
         reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
-        assumed("that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there"),
     ],
+    assumed="that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there",
     rejects={
         "Invalid Value: 'tools.namespace'. User-defined namespace 'web' collides with an existing tool namespace.": {
             "model": "gpt-5.5",

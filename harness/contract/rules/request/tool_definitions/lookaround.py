@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.models import Model
-from harness.contract.rule import Case, RuleScope, assumed, reported, rule
+from harness.contract.rule import Case, RuleScope, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -58,8 +58,8 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
         reported(
             "https://github.com/pleaseai/shunt/pull/558: refused once, and accepted in later probes", "2026-09-14"
         ),
-        assumed("that it is accepted with `strict: false`: no report says so, and the accepted probes may have had it"),
     ],
+    assumed="that it is accepted with `strict: false`: no report says so, and the accepted probes may have had it",
     rejects={
         "Invalid JSON schema: regex lookaround is not supported. Found at $.properties.email.pattern.": _function(
             _closed(email=_EMAIL)

@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
 from harness.api.models import Model
 from harness.api.tools import declared_tools
-from harness.contract.rule import Case, WorldView, assumed, reported, rule
+from harness.contract.rule import Case, WorldView, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -94,8 +94,8 @@ _NAMESPACE = ("namespace", "collaboration")
             "https://github.com/openai/codex/issues/31864: gpt-5.6-sol, another schema of spawn_agent", "2026-07-09"
         ),
         reported("the notes of a public load balancer: gpt-6-luna, send_message that is not encrypted", "2026-10-01"),
-        assumed("of the configured schema only this is known: `message` is encrypted"),
     ],
+    assumed="of the configured schema only this is known: `message` is encrypted",
     rejects={
         "Invalid Value: 'tools'. Function 'collaboration.spawn_agent' is reserved for use by this model and must match the "
         "configured schema.": {"model": "gpt-5.6-sol", "tools": [_agents("spawn_agent")]}
@@ -133,8 +133,8 @@ def _is_encrypted(function: Json) -> bool:
     source=[
         reported("https://github.com/openai/codex/issues/31882: gpt-5.6 on Azure", "2026-07-09"),
         reported("https://github.com/openai/codex/issues/31875: gpt-5.6-sol on Azure", "2026-07-09"),
-        assumed("the param of the errors beside it"),
     ],
+    assumed="the param of the errors beside it",
     rejects=[_on_azure("gpt-5.6-sol", _agents("spawn_agent", encrypted=True))],
     accepts=[
         _on_azure("gpt-5.5", _agents("spawn_agent")),

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.api.http.dialects import agent_of
 from harness.api.models import Model
-from harness.contract.rule import Case, RuleScope, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, recorded, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -44,8 +44,8 @@ def _chosen_tool_names(choice: object) -> list[str]:
             "https://github.com/vllm-project/vllm/pull/40399, which asked the API, with an empty list, too",
             "2026-04-20",
         ),
-        assumed("that a tool of another type was named alike, and when the words changed"),
     ],
+    assumed="that a tool of another type was named alike, and when the words changed",
     rejects={
         "Tool choice 'function' not found in 'tools' parameter.": {"tool_choice": {"type": "function", "name": "f"}},
         "Tool choice 'image_generation' not found in 'tools' parameter.": {
@@ -107,8 +107,8 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
         ),
         reported("a changelog of vercel/ai: a hosted tool is chosen by its type, no function of its name", "2026-07"),
         reported("pydantic-ai 2.68, of `additional_tools`, in `allowed_tools`, too", "2026-11"),
-        assumed("that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name"),
     ],
+    assumed="that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name",
     rejects={
         "Tool choice 'custom' not found in 'tools' parameter.": {**_CHOICE_AMONG_ADDED, "model": "gpt-5.5"},
         "Tool choice 'image_generation' not found in 'tools' parameter.": {

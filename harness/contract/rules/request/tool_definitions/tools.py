@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -65,10 +65,8 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
         "{path}",
         "mutually_exclusive_parameters",
     ),
-    source=[
-        reported("public probe: each pair of the three", "2026-10-01"),
-        assumed("that the code is that of other such pairs, and the words for all three"),
-    ],
+    source=reported("public probe: each pair of the three", "2026-10-01"),
+    assumed="that the code is that of other such pairs, and the words for all three",
     rejects={
         "Mutually exclusive parameters: 'tools[0]'. Ensure you are only providing one of: 'server_url' or "
         "'connector_id'.": {"tools": [{**_mcp_tool("a"), "connector_id": "connector_gmail"}]},
@@ -144,10 +142,8 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
     error=bad_request(
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"
     ),
-    source=[
-        reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
-        assumed("the words are those of other addresses"),
-    ],
+    source=reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
+    assumed="the words are those of other addresses",
     rejects={
         "Invalid 'tools[0].server_url'. Expected a valid URL, but got a value with an invalid format.": {
             "tools": [_mcp_tool("a", "http://127.0.0.1:9/mcp")]
@@ -230,10 +226,8 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
     when="tools",
     reads=(),
     error=bad_request("The local_shell tool is no longer supported.", "tools"),
-    source=[
-        reported("public probes of three origins: every model", "2026-05"),
-        assumed("that param is `tools`, as for other tools"),
-    ],
+    source=reported("public probes of three origins: every model", "2026-05"),
+    assumed="that param is `tools`, as for other tools",
     rejects=[{"tools": [{"type": "local_shell"}]}],
     accepts=[{"model": "gpt-5.3-codex", "tools": [{"type": "shell"}]}],
     since="2026-05",
@@ -259,8 +253,8 @@ MOST_VECTOR_STORES = 2
     source=[
         reported("public notes of a probe with one, two and three stores, with the whole error", "2026-08-18"),
         reported("https://github.com/dimagi/open-chat-studio/pull/3815 and four more origins", "2026-07-13"),
-        assumed("that each `file_search` is counted on its own, and that Azure has no such limit"),
     ],
+    assumed="that each `file_search` is counted on its own, and that Azure has no such limit",
     rejects=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2", "vs_3"]}]}],
     accepts=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2"]}]}],
     fix="Name at most two vector stores; put what must be searched together into one.",
