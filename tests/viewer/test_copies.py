@@ -15,7 +15,7 @@ import yaml
 from harness.ending import empty, failed, incomplete
 from harness.faults import http_error
 from harness.items import function_call, message
-from harness.viewer.copies import write_test
+from harness.viewer.copies import error_of, write_test
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.lines import python_value
 from tests.support.in_process import user
@@ -98,6 +98,18 @@ def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
     subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, check=True, timeout=20)
     assert json.loads((tmp_path / "sent.json").read_text()) == asked.mock.exchanges[0].request.body
+
+
+def test_curl_names_the_method_and_the_address_and_shows_a_stream_as_it_comes(asked: Asked) -> None:
+    asked.ask("hi", stream=True)
+    assert copied(asked, "curl").startswith('curl -sSN -X POST "$OPENAI_BASE_URL"/responses \\\n')
+    asked.send("GET", "/models")
+    assert copied(asked, "curl").startswith('curl -sS -X GET "$OPENAI_BASE_URL"/models \\\n')
+
+
+def test_a_copied_test_expects_the_exception_of_the_client() -> None:
+    assert [error_of(status, []) for status in (200, 400, 503)] == ["", "APIStatusError", "APIStatusError"]
+    assert error_of(200, [{"type": "response.created"}, {"type": "error"}]) == "APIError"
 
 
 LOOKED = [message(HARD), function_call("look", {"city": "Paris"}, call_id="call_1")]
