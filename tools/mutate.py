@@ -87,13 +87,13 @@ def _altered(node: ast.stmt | ast.expr) -> str:
 
 
 def tests_of(module: Path) -> list[Path]:
-    """Return the test files that mirror a module, or import it."""
+    """Return the test files that mirror a module, or import it; those of clients need environments of their own."""
     folder = Path("tests", *module.parts[1:-1])
     mirrors = [folder / f"test_{module.stem}.py"]
     for place in [place for place in (folder, *folder.parents) if len(place.parts) > 1]:
         mirrors += [place / f"test_{place.name}.py", place.parent / f"test_{place.name}.py"]
     found = dict.fromkeys([*mirrors, *importers(module, Path("tests"))])
-    return [file for file in found if file.name.startswith("test_") and file.exists()]
+    return [file for file in found if file.name.startswith("test_") and file.exists() and file.parts[1] != "clients"]
 
 
 def importers(module: Path, below: Path) -> list[Path]:
