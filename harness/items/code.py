@@ -25,11 +25,9 @@ PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
     Phase("completed"),
     defaults={"container_id": None, "outputs": None},
     tool_types=("code_interpreter",),
-    examples={
-        "code_interpreter_call": between_messages(
-            typed("code_interpreter_call", id="ci_1", code="1", container_id="cntr_1", outputs=None, status="completed")
-        )
-    },
+    example=between_messages(
+        typed("code_interpreter_call", id="ci_1", code="1", container_id="cntr_1", outputs=None, status="completed")
+    ),
 )
 def code_interpreter_call(
     code: TextOrDeltas | None = "", *, container_id: str | None = None, outputs: Sequence[str | Json] | None = None

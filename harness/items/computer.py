@@ -88,18 +88,16 @@ class StreamedOutputs:
     defaults={"call_id": None},
     call_name="local shell call",
     tool_types=("local_shell",),
-    examples={
-        "local_shell_call": after_message(
-            typed(
-                "local_shell_call",
-                id="lsh_1",
-                call_id="call_1",
-                action=typed("exec", command=["ls"], env={}),
-                status="completed",
-            ),
-            typed("local_shell_call_output", id="call_1", output="a"),
-        )
-    },
+    example=after_message(
+        typed(
+            "local_shell_call",
+            id="lsh_1",
+            call_id="call_1",
+            action=typed("exec", command=["ls"], env={}),
+            status="completed",
+        ),
+        typed("local_shell_call_output", id="call_1", output="a"),
+    ),
 )
 def local_shell_call(
     command: Sequence[str],
@@ -128,16 +126,14 @@ def local_shell_call(
     defaults={"call_id": None},
     call_name="shell call",
     tool_types=("shell",),
-    examples={
-        "shell_call": after_message(
-            typed("shell_call", call_id="call_1", action={"commands": ["ls"]}),
-            typed(
-                "shell_call_output",
-                call_id="call_1",
-                output=[{"outcome": typed("exit", exit_code=0), "stdout": "a", "stderr": ""}],
-            ),
-        )
-    },
+    example=after_message(
+        typed("shell_call", call_id="call_1", action={"commands": ["ls"]}),
+        typed(
+            "shell_call_output",
+            call_id="call_1",
+            output=[{"outcome": typed("exit", exit_code=0), "stdout": "a", "stderr": ""}],
+        ),
+    ),
 )
 def shell_call(
     commands: str | Sequence[TextOrDeltas],
@@ -204,12 +200,10 @@ def computer_call(
     defaults={"call_id": None},
     call_name="apply patch call",
     tool_types=("apply_patch",),
-    examples={
-        "apply_patch_call": after_message(
-            typed("apply_patch_call", call_id="call_1", operation=typed("delete_file", path="a"), status="completed"),
-            typed("apply_patch_call_output", call_id="call_1", output="done", status="completed"),
-        )
-    },
+    example=after_message(
+        typed("apply_patch_call", call_id="call_1", operation=typed("delete_file", path="a"), status="completed"),
+        typed("apply_patch_call_output", call_id="call_1", output="done", status="completed"),
+    ),
 )
 def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
     """Let the model change a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""

@@ -50,11 +50,9 @@ class StreamedImage(FinalMember):
     StreamedImage("result"),
     Phase("completed"),
     tool_types=("image_generation",),
-    examples={
-        "image_generation_call": between_messages(
-            typed("image_generation_call", id="ig_1", result=PNG.partition(",")[2], status="completed")
-        )
-    },
+    example=between_messages(
+        typed("image_generation_call", id="ig_1", result=PNG.partition(",")[2], status="completed")
+    ),
 )
 def image_generation_call(
     result: str | Sequence[str] | None = ONE_PIXEL_PNG,

@@ -162,17 +162,21 @@ def item(
     listed_status: bool | None = None,
     has_item_id: bool = True,
     defaults: Json | None = None,
+    example: list[Json] | None = None,
     **facts: Unpack[ItemFacts],
 ) -> Callable[[Callable[P, Json]], Callable[P, Item]]:
     """Register a function as the builder of the kind it is named after; it returns the members of an item.
 
-    `listed_status` defaults to `status`. RegistrationError if it has no docstring or its kind is already registered.
+    `example` is the only one of the `examples`, `listed_status` defaults to `status`. RegistrationError if it has no
+    docstring or its kind is already registered.
     """
 
     def register(members: Callable[P, Json]) -> Callable[P, Item]:
         name, doc = members.__name__, (members.__doc__ or "").strip()
         if not doc:
             raise RegistrationError(f"@item {name} has no docstring. Say in one line what the item is.")
+        if example:
+            facts["examples"] = {name: example}
 
         @wraps(members)
         def builder(*args: P.args, **kwargs: P.kwargs) -> Item:

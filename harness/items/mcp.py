@@ -50,16 +50,14 @@ class McpArguments(StreamedText):
     status=False,
     defaults={"tools": []},
     tool_types=SERVER_TYPES,
-    examples={
-        "mcp_list_tools": between_messages(
-            typed(
-                "mcp_list_tools",
-                id="mcpl_1",
-                server_label="prod",
-                tools=[{"name": "deploy", "input_schema": {"type": "object"}}],
-            )
+    example=between_messages(
+        typed(
+            "mcp_list_tools",
+            id="mcpl_1",
+            server_label="prod",
+            tools=[{"name": "deploy", "input_schema": {"type": "object"}}],
         )
-    },
+    ),
 )
 def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error: str | None = None) -> Json:
     """List the tools of a server, as the API does before the model can call them.
@@ -91,11 +89,9 @@ def _build_tool(at: str, tool: str | Json) -> Json:
     listed_status=False,
     defaults={"approval_request_id": None, "error": None, "output": None},
     tool_types=SERVER_TYPES,
-    examples={
-        "mcp_call": between_messages(
-            typed("mcp_call", id="mcp_1", server_label="prod", name="deploy", arguments="{}", output="live")
-        )
-    },
+    example=between_messages(
+        typed("mcp_call", id="mcp_1", server_label="prod", name="deploy", arguments="{}", output="live")
+    ),
 )
 def mcp_call(
     server_label: str,

@@ -66,7 +66,7 @@ def _declare(
             FinalMember("arguments", ""),
             defaults={"arguments": "{}", "call_id": None},
             tool_types=tool_types,
-            examples={call.__name__: between_messages(*pair)},
+            example=between_messages(*pair),
             dialects=(FOUNDRY,),
         )(call),
         item(
@@ -116,11 +116,9 @@ _NO_DETAILS: Json = {"cached_tokens": None, "reasoning_tokens": None}
     "wfa",
     defaults={"parent_action_id": None, "previous_action_id": None},
     dialects=(FOUNDRY,),
-    examples={
-        "workflow_action": between_messages(
-            typed("workflow_action", id="wfa_1", kind="SetVariable", action_id="set", status="completed")
-        )
-    },
+    example=between_messages(
+        typed("workflow_action", id="wfa_1", kind="SetVariable", action_id="set", status="completed")
+    ),
 )
 def workflow_action(
     kind: str,
@@ -147,16 +145,14 @@ def workflow_action(
     status=False,
     dialects=(FOUNDRY,),
     tool_types=CONSENTED_TYPES,
-    examples={
-        "oauth_consent_request": between_messages(
-            typed(
-                "oauth_consent_request",
-                id="oauth_1",
-                consent_link="https://consent.example.org/?code=1",
-                server_label="crm",
-            )
+    example=between_messages(
+        typed(
+            "oauth_consent_request",
+            id="oauth_1",
+            consent_link="https://consent.example.org/?code=1",
+            server_label="crm",
         )
-    },
+    ),
 )
 def oauth_consent_request(consent_link: str, server_label: str) -> Json:
     """Require the user to consent, at an `https` link, before a server can be called; after that the client asks again."""
@@ -171,7 +167,7 @@ def oauth_consent_request(consent_link: str, server_label: str) -> Json:
     status=False,
     dialects=(FOUNDRY,),
     tool_types=("capture_structured_outputs",),
-    examples={"structured_outputs": between_messages(typed("structured_outputs", id="fco_1", output={"city": "Oslo"}))},
+    example=between_messages(typed("structured_outputs", id="fco_1", output={"city": "Oslo"})),
 )
 def structured_outputs(output: Any) -> Json:
     """Let the model emit a value of the schema declared by the tool `capture_structured_outputs`."""
@@ -183,11 +179,7 @@ def structured_outputs(output: Any) -> Json:
     dialects=(FOUNDRY,),
     tool_types=MEMORY_TOOLS,
     defaults={"error": None, "memories": [], "search_id": None, "superseded_by": None, "update_id": None},
-    examples={
-        "memory_search_call": between_messages(
-            typed("memory_search_call", id="memupdateo_1", memories=[], status="completed")
-        )
-    },
+    example=between_messages(typed("memory_search_call", id="memupdateo_1", memories=[], status="completed")),
 )
 def memory_search_call(
     memories: Sequence[str | Json] = (),
@@ -221,11 +213,9 @@ def memory_search_call(
     defaults={"arguments": "{}", "call_id": None},
     dialects=(FOUNDRY,),
     tool_types=("a2a_preview", "a2a"),
-    examples={
-        "remote_function_call": between_messages(
-            typed("remote_function_call", id="fc_1", call_id="call_1", label="helper", arguments="{}")
-        )
-    },
+    example=between_messages(
+        typed("remote_function_call", id="fc_1", call_id="call_1", label="helper", arguments="{}")
+    ),
 )
 def remote_function_call(
     label: str, name: str | None = None, arguments: Mapping[str, Any] | str = "{}", *, call_id: str | None = None

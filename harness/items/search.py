@@ -22,11 +22,9 @@ EXECUTIONS = ("server", "client")
     FinalMember("action"),
     *SEARCHING,
     tool_types=("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
-    examples={
-        "web_search_call": between_messages(
-            typed("web_search_call", id="ws_1", action=typed("search", query="v2", queries=["v2"]), status="completed")
-        )
-    },
+    example=between_messages(
+        typed("web_search_call", id="ws_1", action=typed("search", query="v2", queries=["v2"]), status="completed")
+    ),
 )
 def web_search_call(action: str | Json | None = None) -> Json:
     """Let the model search the web for a query, or do the action `search(…)`, `open_page(…)` or `find_in_page(…)`.
@@ -70,11 +68,7 @@ def find_in_page(url: str, pattern: str) -> Json:
     *SEARCHING,
     defaults={"results": None},
     tool_types=("file_search",),
-    examples={
-        "file_search_call": between_messages(
-            typed("file_search_call", id="fs_1", queries=["v2"], results=None, status="completed")
-        )
-    },
+    example=between_messages(typed("file_search_call", id="fs_1", queries=["v2"], results=None, status="completed")),
 )
 def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | None = None) -> Json:
     """Let the model search vector stores.
