@@ -126,9 +126,10 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     message=_REPEATED,
     fix=_SEND_ONCE,
     strict=True,
-    loses=[ask("P", chained("P N"), turns=[REPLY])],
+    loses=[ask("P", chained("P N"), turns=[REPLY]), ask("P", chained("P O"), turns=[DEPLOY])],
     keeps=[
         ask("P", chained("P"), turns=[REPLY]),
+        ask("P", chained("O"), turns=[DEPLOY]),
         ask("P", chained("N"), turns=[REPLY]),
         ask([user("Go on.")], chained(user("Go on."), "N"), turns=[REPLY]),
     ],
@@ -195,11 +196,12 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
 def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """Find the user messages at the start of a chained request that repeat all user messages of the chain."""
     sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
-    # A single message may repeat the last one on purpose: the user asks again.
-    if len(sent) < 2 or not request.previous_items:
+    if not sent or not request.previous_items:
         return
+    # The last message may be repeated on purpose, as the user asks again, but not before the output of a call.
+    is_answer = bool(request.outputs) and request.placed_items[-1][1] is not sent[-1][1]
     before = [key for key in request.previous.keys if key[0] == "user"]
-    again = sent[: len(before)] if len(before) < len(sent) else []
+    again = sent[: len(before)] if before and len(before) < len(sent) + is_answer else []
     if sum(len(text) for _, text in before) >= SHORTEST_USER_TEXT and [item_key(item) for _, item in again] == before:
         number = next((reply.number for reply in history.replies if before[0] in reply.request.item_keys), 0)
         yield from ((place, number, item) for place, item in again)
