@@ -109,9 +109,10 @@ export interface TokenCounts {
     reasoning_tokens: number;
     total_tokens: number;
 }
-/** What the prompt cache spared: the share of all input tokens, and the requests that missed it. */
+/** What the prompt cache spared: the share of all input tokens, the requests that missed it, and the cost in dollars if known. */
 export interface Cache {
     hit_rate: number;
+    cost: number | null;
     misses: Array<{
         exchange: number;
         reason: string;
