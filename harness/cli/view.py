@@ -58,11 +58,11 @@ class ViewOptions:
         min=0,
         metavar="N",
     )
-    model: str = option("", "With --fork: the model of the requests that follow.", metavar="NAME")
+    model: str | None = option(None, "With --fork: the model of the requests that follow.", metavar="NAME")
     outputs: list[str] | None = option(
         None, "With --fork: what a tool, or the call of an id, returns next.", "--tool-output", metavar="NAME=TEXT"
     )
-    prompt: str = option("", "With --fork: what the user says next.", metavar="TEXT")
+    prompt: str | None = option(None, "With --fork: what the user says next.", metavar="TEXT")
     releases: list[str] | None = option(
         None,
         "With --fork: run the test with this release, installed by uv, or in this environment, and compare.",
@@ -113,7 +113,10 @@ def _check_options(options: ViewOptions) -> None:
     if options.against and (options.case or options.test or options.fork is not None):
         raise typer.BadParameter("--against compares whole runs: omit --case, --write-test and --fork.")
     changes = {"--model": options.model, "--tool-output": options.outputs, "--prompt": options.prompt}
-    given = [name for name, value in changes.items() if value]
+    given = [name for name, value in changes.items() if value is not None]
+    for name, value in (*changes.items(), ("--with", options.releases)):
+        if value is not None and "" in (value if isinstance(value, list) else [value]):
+            raise typer.BadParameter(f"{name}: it is empty. Give it a value, or leave it out.")
     if options.fork is None and (given or options.releases):
         raise typer.BadParameter(
             f"{[*given, '--with'][0]} changes what follows the requests that are kept: pass --fork N."
@@ -193,21 +196,28 @@ def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
     case = _find(viewed, options.case)
     if not case.exchanges:
         raise ConfigError(f"--write-test: {case.row.name} has no request to send again.")
-    outputs = dict(_split_output(given) for given in options.outputs or ())
-    fork = None if options.fork is None else Fork(options.fork, options.model, outputs, options.prompt)
+    fork = None
+    if options.fork is not None:
+        fork = Fork(options.fork, options.model or "", _read_outputs(options.outputs or ()), options.prompt or "")
     _write(file, write_test(case, fork).encode())
     print_text(f"{file}: {case.row.name}")
     for missing in unwritable(case):
         print_note(f"the test has no {missing}.")
 
 
-def _split_output(given: str) -> tuple[str, str]:
-    name, equals, text = given.partition("=")
-    if not (name and equals):
-        raise typer.BadParameter(
-            f"--tool-output {given}: write NAME=TEXT, the tool or the id of a call and what it returns."
-        )
-    return name, text
+def _read_outputs(given: Sequence[str]) -> dict[str, str]:
+    """Read the options `--tool-output` as outputs by the name of a tool or the id of a call."""
+    outputs = dict[str, str]()
+    for option in given:
+        name, equals, text = option.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(
+                f"--tool-output {option}: write NAME=TEXT, the tool or the id of a call and what it returns."
+            )
+        if name in outputs:
+            raise typer.BadParameter(f"--tool-output {name} comes twice: pass it once, or name calls by their ids.")
+        outputs[name] = text
+    return outputs
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:
@@ -320,14 +330,14 @@ def _read_page(path: Path) -> Viewed:
 
     try:
         scripts = dict(_SCRIPT.findall(read_bounded(path, RAISE_ADVICE).decode(errors="replace")))
-    except (OSError, Malformed) as problem:
+        run = read_text(scripts["run"], Run) if "run" in scripts else None
+    except (OSError, Malformed, ConfigError) as problem:
         why = getattr(problem, "strerror", None) or problem
         raise ConfigError(
             f"{path}: cannot be read: {why}. Pass a page that `--harness-report=FILE.html` wrote."
         ) from None
-    if "run" not in scripts:
+    if run is None:
         raise ConfigError(f"{path}: a page without a run. Pass a page that `--harness-report=FILE.html` wrote.")
-    run = read_text(scripts["run"], Run)
     return Viewed(run, [scripts[f"case-{number}"] for number in range(len(run.cases)) if f"case-{number}" in scripts])
 
 

@@ -43,8 +43,12 @@ def read_bytes(raw: bytes, kind: type[_Made]) -> _Made:
 
 
 def read_text(text: str, kind: type[_Made]) -> _Made:
-    """Decode the output of `to_text`."""
-    return read_bytes(b64decode(text), kind)
+    """Decode the output of `to_text`; ConfigError for anything else."""
+    try:
+        raw = b64decode(text)
+    except ValueError as problem:
+        raise ConfigError(f"this is not a {kind.__name__} of the viewer: {problem}") from problem
+    return read_bytes(raw, kind)
 
 
 def from_json(value: Any, kind: type[_Made]) -> _Made:

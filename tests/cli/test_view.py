@@ -113,6 +113,7 @@ def test_recordings_become_a_page_that_judges_them() -> None:
     [
         (None, "no.html", "no.html: no such file or folder. Pass a trace"),
         ("<p>", "a.html", "a page without a run"),
+        ('<script type="text/plain" id="run">cut</script>', "a.html", "a.html: cannot be read: this is not a Run"),
         ("{}", f"a{SUFFIX}", "this is not a Trace of the viewer"),
         ('{"facts": {}, "case": 1}', f"a{SUFFIX}", "Pass a trace"),
         ("text", "a.txt", "nothing to show"),
@@ -267,10 +268,20 @@ def test_a_fork_is_written_with_its_changes(traces: Path) -> None:
     assert (ended.exit_code, ended.stdout) == (0, "written.py: test_a.py::test_weather\n"), ended.stderr
     text = Path("written.py").read_text()
     assert "# Forked after request 1: the model is gpt-5.6-sol, the user says 'Or not?'\n" in text
-    wrong = run_cli(
-        "view", str(traces), "--case", "weather", "--fork", "1", "--tool-output", "x", "--write-test", "w.py"
-    )
-    assert (wrong.exit_code, "write NAME=TEXT" in " ".join(wrong.stderr.split())) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--tool-output", "x"], "write NAME=TEXT"),
+        (["--tool-output", "x=1", "--tool-output", "x=2"], "--tool-output x comes twice"),
+        (["--prompt", ""], "--prompt: it is empty"),
+        (["--with", ""], "--with: it is empty"),
+    ],
+)
+def test_a_change_that_would_change_nothing_is_refused(traces: Path, changes: list[str], words: str) -> None:
+    wrong = run_cli("view", str(traces), "--case", "weather", "--fork", "1", *changes, "--write-test", "w.py")
+    assert (wrong.exit_code, words in " ".join(wrong.stderr.split()), Path("w.py").exists()) == (2, True, False)
 
 
 def test_a_cassette_is_forked() -> None:
