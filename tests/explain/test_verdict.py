@@ -10,7 +10,8 @@ from harness.contract.rule import RULES
 from harness.ending import failed
 from harness.explain.refusal import is_account_rule
 from harness.explain.render import render_causes, render_journal, render_section, render_verdict
-from harness.explain.verdict import MAX_TRACED, find_suspects
+from harness.explain.turn import unused_cause
+from harness.explain.verdict import MAX_TRACED, find_suspects, find_verdict
 from harness.faults import cut, rate_limit, server_error
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
@@ -45,6 +46,24 @@ def post(world):
 
 def asked(given, **members):
     return {"model": "gpt-4.1", "input": given, **members}
+
+
+# Causes
+
+
+def test_a_world_that_the_server_dropped_comes_before_what_went_wrong_in_the_next(world, post):
+    world.was_dropped = True
+    post(asked(17))
+    assert [cause.kind for cause in find_verdict(world)] == ["dropped", "refusal"]
+
+
+def test_a_turn_that_a_refused_request_did_not_take_says_so(mock, world, post):
+    mock.script("Never.")
+    post(asked("hi", model="gpt-4.1-nano", temperature=7))
+    assert unused_cause(world).why == "request 1, the last one, was refused and therefore took no turn"
+    post(asked("hi"))
+    mock.script("Never.")
+    assert unused_cause(world).why == ""
 
 
 # The journal
