@@ -1,6 +1,6 @@
 """Mistakes of a client or of a webhook receiver: what they do wrong although the API accepts it, and the evidence.
 
-A mistake is a generator function of what was observed, which yields facts; `@mistake` adds the message, the fix, the
+A mistake is a generator function of what was observed, which yields facts; `mistake` adds the message, the fix, the
 source and the examples. The function's name with hyphens is the id of the mistake. Its facts may also say when it `came`
 and whether it is `certain`.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from harness.analysis.retries import Retry, chains_of, find_retries
@@ -144,6 +145,7 @@ class ClientMistake:
 
 CLIENT_MISTAKES: Registry[MistakeKind[SeenClient]] = Registry("mistake of a client")
 """Every mistake by id; filled by importing `harness.analysis.client_mistakes`."""
+client_mistake = partial(mistake, CLIENT_MISTAKES)
 
 
 def check_mistakes(ids: Sequence[str], where: str) -> None:

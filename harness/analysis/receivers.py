@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from harness.analysis.client_mistake import MistakeFacts, MistakeKind, mistake
@@ -33,6 +34,7 @@ class FoundMistake:
 
 
 RECEIVER_MISTAKES: Registry[MistakeKind[SeenReceiver]] = Registry("mistake of a receiver")
+receiver_mistake = partial(mistake, RECEIVER_MISTAKES, area="webhooks")
 
 
 def mistakes_of(deliveries: Sequence[WebhookDelivery], exchanges: Sequence[Exchange] = ()) -> list[FoundMistake]:
@@ -64,9 +66,7 @@ _SDK = "`client.webhooks.unwrap` of the SDK"
 _FORGERIES = {"wrong": "it was signed with another secret", "missing": "it was not signed"}
 
 
-@mistake(
-    RECEIVER_MISTAKES,
-    area="webhooks",
+@receiver_mistake(
     message="the receiver accepted delivery {number} of {event} with {status}, although {why}",
     fix="Verify before anything else: `client.webhooks.unwrap(body, headers)` with the raw body; answer 400 if it raises.",
     source=f"{_SPEC}, “Verifying signatures”; {_SDK} raises InvalidWebhookSignatureError, or ValueError without the headers",
@@ -80,9 +80,7 @@ def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
             yield _facts(number, delivery, why=_FORGERIES[delivery.signature])
 
 
-@mistake(
-    RECEIVER_MISTAKES,
-    area="webhooks",
+@receiver_mistake(
     message="the receiver accepted delivery {number} of {event} with {status}, although it was signed ten minutes ago",
     fix="Compare `webhook-timestamp` with the clock, as `client.webhooks.unwrap` does, and reject old deliveries.",
     source=f"{_SPEC}, “Verifying signatures”; {_SDK} allows 300 seconds",
@@ -96,9 +94,7 @@ def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
             yield _facts(number, delivery)
 
 
-@mistake(
-    RECEIVER_MISTAKES,
-    area="webhooks",
+@receiver_mistake(
     message="the receiver took {seconds:.1f} s for delivery {number} of {event}; the sender waits {limit:g} s",
     fix="Store the event and answer 2xx at once; do slow work afterwards, in a task or a queue.",
     source=f"{_SPEC}, “Request timeouts”: senders wait 15 to 30 seconds",
@@ -112,9 +108,7 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
             yield _facts(number, delivery, seconds=delivery.seconds, limit=delivery.limit)
 
 
-@mistake(
-    RECEIVER_MISTAKES,
-    area="webhooks",
+@receiver_mistake(
     message="the receiver repeated its work when {event} was redelivered (delivery {number}): {what}",
     fix="Store the `webhook-id` of each handled event, in one transaction with the work, and answer 2xx to redeliveries.",
     source=f"{_SPEC}, “Verifying signatures”: `webhook-id` is an idempotency key",
@@ -163,9 +157,7 @@ def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
         earlier.append(delivery)
 
 
-@mistake(
-    RECEIVER_MISTAKES,
-    area="webhooks",
+@receiver_mistake(
     message="the receiver accepted no attempt to deliver {event}; the last one got {answer}",
     fix="Answer 2xx. A 400 may mean another secret: the receiver needs `hook.secret`, in OPENAI_WEBHOOK_SECRET.",
     source="OpenAI retries deliveries that are not answered with 2xx for up to 72 hours, and then gives up",

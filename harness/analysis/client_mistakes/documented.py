@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeFacts, SeenClient, mistake
+from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
 from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Json
@@ -28,8 +28,7 @@ def _window(window: str = "2h", **members: object) -> Json:
     return {"background_options": {"completion_window": window}, **members}
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {number} has {what}: the API refuses it, says {where}, in words unknown to the mock, which accepts it",
     fix="Change the request as the source says; a recording of the refusal makes the mock refuse it, too.",
     source="each message names its own",

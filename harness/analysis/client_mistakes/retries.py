@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeFacts, SeenClient, mistake
+from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
 from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen, streamed
 from harness.analysis.retries import (
     RETRYABLE,
@@ -57,8 +57,7 @@ def _forbids_retry(exchange: Exchange) -> bool:
     return exchange.answer.headers.get("x-should-retry") == "false"
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     certain=True,
     message="request {number} repeats request {of}, which was refused with {status}{code} and will be every time",
     fix="Retry only after 408, 409, 429, 5xx and lost connections, never after `x-should-retry: false`; for any other "
@@ -114,8 +113,7 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
     return any(exchange and exchange.request.method != "GET" and exchange.status < 400 for exchange in between)
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {number} did not wait the {asked:g} s that the {status} to request {of} asked for",
     fix="Wait as long as `retry-after` (or `retry-after-ms`) says before the next attempt, also where the client has a "
     "back-off of its own.",
@@ -144,8 +142,7 @@ def _attempts(status: int, *times: float) -> SeenClient:
     return seen(*(Sending(time, refused(status)) for time in times))
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {of} was sent {count} more times, up to request {number}, after {reasons}",
     fix="Limit the attempts to two or three across all layers: a loop around a client that retries by itself multiplies "
     "them (`max_retries=0` leaves retries to the loop).",
@@ -161,8 +158,7 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
             yield {"number": chain[-1].exchange, "of": chain[0].of, "count": len(chain), "reasons": reasons}
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {of} was sent {count} more times without longer pauses",
     fix="Double the pause before each retry, and add jitter: 0.5 s, 1 s, 2 s.",
     source=_SDK,
@@ -186,8 +182,7 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
             yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "came": f"after {told}"}
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {number} got {reason}, and the client did not retry",
     fix="Retry after 429, 5xx and lost connections, as OpenAI's SDKs do unless `max_retries=0`. If a stream has already "
     "begun, request it again, or resume it after its last event (`starting_after`).",
@@ -232,8 +227,7 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     return isinstance(id, str) and client.last_about.get(id, 0) > exchange.number
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {number} repeats request {of}, and both took a turn of the model; the first answer {how}",
     fix="Send a request once. After a timeout the model may have answered, called its tools and been billed: give it more "
     "time, or set `background: true` and retrieve the response.",

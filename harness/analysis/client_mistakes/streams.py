@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeFacts, SeenClient, mistake
+from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
 from harness.analysis.client_mistakes.examples import OK, Sending, seen, stalled, streamed
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
@@ -35,8 +35,7 @@ def _response_id(exchange: Exchange) -> str | None:
     return id if isinstance(id, str) else None
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="request {number} continues {response}, whose stream (request {of}) broke off after {events} events",
     fix="A stream ends with `response.completed`, `incomplete` or `failed`; without one it broke off, even if the "
     "connection was closed properly. Retry, or retrieve the response, before continuing.",
@@ -76,8 +75,7 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
                 break
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     message="the client left request {number} after {events} of its stream{how}",
     fix="Read a stream to its end. To stop the model, cancel a `background` response; closing the connection stops only "
     "other responses.",
@@ -119,8 +117,7 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
         yield {"number": exchange.number, "events": pluralize(events or 0, "event"), "how": how}
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     certain=True,
     message="request {number} resumes after event {after} of {response}, but only events up to {last} were sent: "
     "{missing} will never arrive",
@@ -170,8 +167,7 @@ def _starting_after(exchange: Exchange) -> int | None:
     return after if isinstance(after, int) else None
 
 
-@mistake(
-    CLIENT_MISTAKES,
+@client_mistake(
     area="waiting",
     message="the client waited {waited:.1f} s for request {number} without receiving a byte; the limit is {patience:g} s",
     fix="Give the client a read timeout: `OpenAI(timeout=httpx.Timeout(60, read=20))`; the default of OpenAI's SDKs "
