@@ -37,9 +37,9 @@ from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.core.text import shorten_json
-from harness.items import code_interpreter_call, function_call, mcp_approval_request, mcp_call, message
+from harness.items import function_call, mcp_approval_request, mcp_call, message
 
-HOSTED_MEMBERS = ("server_label", "name", "arguments", "action", "code", "queries", "container_id")
+HOSTED_MEMBERS = ("server_label", "name", "arguments", "action", "code", "queries")
 """The members of a call that the API has executed which define what was executed."""
 CONTENT_MEMBERS = ("server_label", "namespace", "name", "arguments", "input", "action", "actions", "operation")
 """The members of a call that define what is executed."""
@@ -59,13 +59,6 @@ _APPROVAL_BACK: Json = {
     "server_label": "prod",
     "name": "deploy",
     "arguments": '{"ref":"v2"}',
-}
-_CODE_BACK: Json = {
-    "type": "code_interpreter_call",
-    "id": "{0.output.0.id}",
-    "code": "6 * 7",
-    "outputs": None,
-    "status": "completed",
 }
 _APPROVED: Json = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 
@@ -278,12 +271,6 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
         _hosted_case(arguments='{"ref":"v3"}'),
         _hosted_case(name="destroy"),
         _hosted_case(arguments=""),
-        ask(
-            "P",
-            ["P", {**_CODE_BACK, "container_id": "cntr_2"}, "A N"],
-            turns=[[code_interpreter_call("6 * 7", container_id="cntr_1"), REPLY]],
-            tools=[{"type": "code_interpreter", "container": {"type": "auto"}}],
-        ),
     ],
     keeps=[
         ask("P", ["P", _APPROVAL_BACK, _APPROVED], turns=[_APPROVAL_REQUEST], tools=[_PROD]),

@@ -192,8 +192,8 @@ def _count_kept(original: Json, item: Json) -> int:
 
 def _is_same_source(note: Json, cited: Json) -> bool:
     """Return whether two annotations name the same page or file; an annotation that names none agrees with any."""
-    files = ((note.get(name), cited.get(name)) for name in ("file_id", "container_id"))
-    if any(was != now for was, now in files if was and now):
+    was, now = note.get("file_id"), cited.get("file_id")
+    if was and now and was != now:
         return False
     pages = _pages(note)
     return not pages or not pages.isdisjoint(_pages(cited))

@@ -42,8 +42,8 @@ _PART_CONTENT = {
     "input_file": ("file_data", "file_id", "file_url"),
 }
 """The types of parts that an output may have, each with the members that hold its content."""
-RESULTS = ("output", "outputs", "result", "results")
-"""The members of an item in which the API returns what it has executed."""
+RESULTS = ("output", "outputs", "result", "results", "container_id")
+"""The members of an item in which the API returns what it has executed, and where."""
 _TEXTS = ("text", "stdout", "stderr", "logs")
 """The members of the parts of a result that hold text."""
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
@@ -169,6 +169,7 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
         _changed_output_case("v2 is live since noon"),
         _mcp_case(output=None),
         _code_case(outputs=None),
+        _code_case(container_id="cntr_2"),
     ],
     keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case(), _code_case()],
 )
