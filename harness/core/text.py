@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -140,15 +141,19 @@ def _join_shown(shown: Sequence[str], total: int) -> str:
     return ", ".join(chain(shown, [f"… {hidden} more" if shown else "…"] if hidden else []))
 
 
-_UNPRINTABLE = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
-)
+_UNPRINTABLE = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 """Control characters except tab and line feed, bidirectional marks, line separators and unpaired surrogates."""
 
 
 def escape_controls(text: str) -> str:
     r"""Escape control characters as JSON does (`\u001b`), so that JSON keeps its value."""
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@cache
+def _unprintable() -> re.Pattern[str]:
+    """Compile the pattern once it is needed: the plugin imports this module in runs that need no mock."""
+    return re.compile(_UNPRINTABLE)
 
 
 def escape_values(value: Any) -> Any:

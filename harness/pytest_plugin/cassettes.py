@@ -43,7 +43,7 @@ REPLAY_KEY = "sk-replayed-not-a-key"
 DEFAULT_FOLDER = "cassettes"
 PROXY_HINT = f"Record through `{COMMAND} record -- COMMAND`, and replay with `{COMMAND} serve --replay`."
 
-_SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
+_SECRET_VARIABLE = r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$"
 CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
 """The stash key of a running test's cassette."""
 _PASSED_STASH_KEY = pytest.StashKey[bool | None]()
@@ -353,7 +353,7 @@ def _is_recorded_in_run(path: Path, config: pytest.Config) -> bool:
 
 def _secret_values() -> list[str]:
     """Return the secrets in the environment, which must not be written into a recording."""
-    return [value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name)]
+    return [value for name, value in os.environ.items() if re.search(_SECRET_VARIABLE, name)]
 
 
 def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +361,10 @@ def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.Mo
     from harness.cassettes.recording.matching import api_root
 
     # A replay must neither depend on nor leak the key of whoever runs it.
-    for name in [*KEY_VARIABLES, *(name for name in os.environ if _SECRET_VARIABLE.search(name) and "OPENAI" in name)]:
+    for name in [
+        *KEY_VARIABLES,
+        *(name for name in os.environ if re.search(_SECRET_VARIABLE, name) and "OPENAI" in name),
+    ]:
         monkeypatch.delenv(name, raising=False)
     parts = urlsplit(interactions[0].uri if interactions else "https://api.openai.com/v1/responses")
     host = f"{parts.scheme}://{parts.netloc}"

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from harness.world.world import World
 from harness.pytest_plugin.causes import cause_of_error, error_chain, forget_causes, note_causes, project_lines
 
-_KEY_IS_MISSING = re.compile(r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b")
+_KEY_IS_MISSING = r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b"
 """Matches the variables in the error of a client without a key, whichever library raises it."""
 _CLIENT_MEMBERS = frozenset({"responses", "conversations", "chat", "files", "vector_stores", "beta", "with_options"})
 _OWN_NAMES = {"client": "openai_client", "async_client": "async_openai_client", "mock": "openai_mock"}
 """Names of fixtures that other plugins have, too, and the names that only the harness has."""
-_TOKEN_OVER_HTTP = re.compile("Bearer token .* (?:non-TLS|non-https)")
+_TOKEN_OVER_HTTP = "Bearer token .* (?:non-TLS|non-https)"
 """Matches azure-core's error for a token over plain HTTP."""
 _TLS_HINT = (
     "The mock speaks TLS to a test with the fixture `foundry_credential`, whose token is the key of the test, or with\n"
@@ -115,7 +115,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         for failed in error_chain(error):
             if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
                 failed.add_note(hint)
-            if _TOKEN_OVER_HTTP.search(str(failed)) and "openai_mock" in getattr(item, "fixturenames", ()):
+            if re.search(_TOKEN_OVER_HTTP, str(failed)) and "openai_mock" in getattr(item, "fixturenames", ()):
                 failed.add_note(_TLS_HINT)
         raise
 
@@ -218,7 +218,7 @@ def _name_hint(error: BaseException) -> str:
 
 def _key_hint(config: pytest.Config, error: BaseException) -> str:
     """Explain how a client finds the mock, for an error about a missing key or endpoint; empty for any other error."""
-    found = next(filter(None, (_KEY_IS_MISSING.search(str(cause)) for cause in error_chain(error))), None)
+    found = next(filter(None, (re.search(_KEY_IS_MISSING, str(cause)) for cause in error_chain(error))), None)
     if found is None or session_server(config):
         return ""
     if found[1]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from inspect import signature
 from typing import Any, TypeVar
 
+import orjson
 from fastapi import Request, Response
-from pydantic_core import to_json
 
 from harness.server.control_plane.requests import join_rows
 
@@ -52,4 +53,7 @@ def _render(made: Any) -> Response:
 
 
 def _encode(made: Any) -> bytes:
-    return to_json(made, inf_nan_mode="null")
+    try:
+        return orjson.dumps(made)
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode()

@@ -17,6 +17,7 @@ from harness.cassettes.recording.journal import (
     recover_recordings,
     recovered_path,
 )
+from tests.support.cpu_time import cpu_time
 from tests.support.recordings import over_http
 
 
@@ -118,6 +119,17 @@ def test_a_journal_that_cannot_be_composed_stays(path, monkeypatch):
         with pytest.raises(RecordError, match="the disk is full"):
             recover_recording(path)
     assert recover_recording(path).exchange_count == 1
+
+
+def test_composing_costs_as_much_as_copying(path):
+    """A recorder that is told to end within three seconds has ten thousand exchanges of 20 kB."""
+    journal, text = left(path), {"text": " ".join(f"word {number}" for number in range(2_000))}
+    dumped = entry(1, body=text)
+    for number in range(1, 501):
+        journal.append(dumped._replace(number=number))
+    with cpu_time() as spent:
+        assert journal.compose(path, only_whole=True) == 500
+    assert spent.seconds < 0.15
 
 
 def test_journals_in_a_folder_are_recovered_unless_they_are_being_written(path):

@@ -93,7 +93,13 @@ def test_one_function_runs_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "made", [[], [{"a": 1e-7, "é": "\u2028"}, {"b": [None, True, 2**70]}], ["a", "\x00"], {"a": {"b": float("inf")}}]
+    "made",
+    [
+        [],
+        [{"a": 1e-7, "é": "\u2028"}, {"b": [None, True, 2**70]}],
+        ["a", "\x00", 1e16, 0.1],
+        {"a": {"b": float("inf")}},
+    ],
 )
 def test_an_answer_has_the_bytes_that_fastapi_would_send(made: Any) -> None:
     answer = _render(made)
