@@ -208,11 +208,11 @@ def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
 def _read_outputs(given: Sequence[str]) -> dict[str, str]:
     """Read the options `--tool-output` as outputs by the name of a tool or the id of a call."""
     outputs = dict[str, str]()
-    for option in given:
-        name, equals, text = option.partition("=")
+    for pair in given:
+        name, equals, text = pair.partition("=")
         if not (name and equals):
             raise typer.BadParameter(
-                f"--tool-output {option}: write NAME=TEXT, the tool or the id of a call and what it returns."
+                f"--tool-output {pair}: write NAME=TEXT, the tool or the id of a call and what it returns."
             )
         if name in outputs:
             raise typer.BadParameter(f"--tool-output {name} comes twice: pass it once, or name calls by their ids.")
