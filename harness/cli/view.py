@@ -128,7 +128,7 @@ def _check_options(options: ViewOptions) -> None:
 
 
 def _run_again(viewed: Viewed, options: ViewOptions) -> Viewed:
-    """Run the test of a case, or the one just written, with other releases; return that run compared with this one."""
+    """Run the test of a case, or the written test, with other releases; return the comparison of both runs."""
     from tempfile import TemporaryDirectory
 
     from harness.drive.rerun import rerun_test

@@ -16,7 +16,7 @@ MAX_QUOTED = 2_000
 
 
 class Ended(NamedTuple):
-    """A program that has ended: its exit code, None if its time was over, and what it printed."""
+    """A program that has ended: its exit code, None after a timeout, and its output."""
 
     code: int | None
     output: str
@@ -31,7 +31,7 @@ class Ended(NamedTuple):
 def run_program(
     line: Sequence[str], seconds: float, folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Ended:
-    """Run a program in a group of its own, of which nothing is left when it has ended or its time is over."""
+    """Run a program in a group of its own, and end the whole group with it or after the timeout."""
     # A pipe would stay open as long as a process that the program leaves behind.
     with TemporaryFile() as output, TemporaryFile() as errors:
         with subprocess.Popen(

@@ -49,7 +49,7 @@ class ChainFacts(NamedTuple):
         )
 
     def _collect_new_calls(self, items: Sequence[Json]) -> list[KeyedCall]:
-        """Return the calls among more items, without the open ones that a client sends again before it answers them."""
+        """Return the calls among further items, except open calls that a client repeats before their outputs."""
         calls, open_keys = collect_calls(items), {key for key, _ in self.open_calls}
         if open_keys.isdisjoint(key for key, _ in calls):
             return calls

@@ -70,8 +70,8 @@ def observe(recordings: Iterable[Path], overrides: Overrides | None = None, host
             for number, recorded, world in read_with_worlds(recording, hosts, overrides):
                 if model := _foreign_model(recorded):
                     foreign[f"{recording.as_posix()}#{number}"] = model
-                elif one := _observe_one(recorded, world, recording, number):
-                    seen.append(one)
+                elif entry := _observe_one(recorded, world, recording, number):
+                    seen.append(entry)
         except HarnessError as problem:
             unreadable[recording.as_posix()] = str(redact(str(problem)))
     return Observed(seen, unreadable, foreign)

@@ -210,9 +210,9 @@ def pytest_runtest_makereport(
         if is_silent and call.excinfo and not world.not_awaited:
             world.not_awaited = list_not_started(call.excinfo.value)
         wait_for_hang_up(call, world)
-        is_own = bool(call.excinfo and isinstance(call.excinfo.value, HarnessError)) or is_live_api_refused(item)
-        is_own = is_own or (is_silent and (_has_explored(world) or not may_come_of_silence(call, world)))
-        report.sections += _report_sections(item, world, report, is_own=is_own, reached=describe_reached(call))
+        is_cause = bool(call.excinfo and isinstance(call.excinfo.value, HarnessError)) or is_live_api_refused(item)
+        is_cause = is_cause or (is_silent and (_has_explored(world) or not may_come_of_silence(call, world)))
+        report.sections += _report_sections(item, world, report, is_cause=is_cause, reached=describe_reached(call))
     if world and report.skipped and not hasattr(report, "wasxfail"):
         item.stash[_JUDGED_STASH_KEY] = 0  # a skip hides no refusal: earlier ones fail the teardown
     if world and report.when == "teardown":
@@ -231,11 +231,11 @@ def _list_never_awaited() -> tuple[str, ...]:
 
 
 def _report_sections(
-    item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool, reached: str = ""
+    item: pytest.Item, world: World, report: pytest.TestReport, *, is_cause: bool, reached: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the sections of a failure: cause and flow, all details with `-v`.
 
-    If it `is_own`, the error itself is the cause. `reached` says what a client that did not connect tried to reach.
+    If it `is_cause`, the error itself is the cause. `reached` says what a client that did not connect tried to reach.
     """
     from harness.explain import render
     from harness.explain.stray import stray_cause
@@ -247,7 +247,7 @@ def _report_sections(
         losses = _disallowed_losses(item, world, accepted_only=True)
         shown = _is_showing_judged(item)
         causes = find_verdict(world, losses, unused=unused, strays=True, shown=shown)
-    elif not is_own and (world.exchanges or report.when == "call"):
+    elif not is_cause and (world.exchanges or report.when == "call"):
         causes = find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
         causes = [replace(cause, came=reached) if cause.kind == "no_request" else cause for cause in causes]
     note_causes(item, causes)

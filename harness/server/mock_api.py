@@ -80,13 +80,15 @@ class MockApi(KeyedWorlds):
         operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
         return operation is not None and operation.is_form
 
-    def handle(self, received: ReceivedRequest, *, is_own: bool = True, edge: SendRecord | None = None) -> Answer:
+    def handle(
+        self, received: ReceivedRequest, *, answers_client: bool = True, edge: SendRecord | None = None
+    ) -> Answer:
         """Answer a request. Never raises.
 
-        With `is_own` False the request was answered by another process and is only replayed here: no observer hears of
+        With `answers_client` False another process has answered the request, which is replayed: no observer sees
         it. Pass `edge` if you send the answer; otherwise it counts as sent on return.
         """
-        begun, seen = perf_counter(), edge or (time() if is_own else None)
+        begun, seen = perf_counter(), edge or (time() if answers_client else None)
 
         # World: the key leads to it, and its dialect decides what the path means.
         place, world = self._find_world(received)
@@ -107,8 +109,8 @@ class MockApi(KeyedWorlds):
         answer = self._add_headers(request, answer, world)
 
         # Note: in the journal of the World or among the strays, then for the observers.
-        self._note(request, answer, world, seen, is_own=is_own)
-        if is_own and answer.status >= self.observers.least_status:
+        self._note(request, answer, world, seen, answers_client=answers_client)
+        if answers_client and answer.status >= self.observers.least_status:
             self.observers.on_answer(AnsweredRequest(begun, received, answer, world=world))
         return answer
 
@@ -129,7 +131,7 @@ class MockApi(KeyedWorlds):
             place = parse_api_path(received.path, world.dialect)
         return place, world
 
-    def open_session(self, received: ReceivedRequest, *, is_own: bool = True) -> SocketSession | Answer:
+    def open_session(self, received: ReceivedRequest, *, answers_client: bool = True) -> SocketSession | Answer:
         """Open the WebSocket session that a GET asks for, or return the HTTP answer that refuses it; see `handle`.
 
         Outside `SOCKET_PATHS` the upgrade is ignored, and the request is answered as the GET that carried it. Azure
@@ -140,7 +142,7 @@ class MockApi(KeyedWorlds):
             received = received._replace(headers={"api-key": str(key), **received.headers})
         place, world = self._find_world(received)
         if place not in SOCKET_PATHS:
-            return self.handle(received, is_own=is_own)
+            return self.handle(received, answers_client=answers_client)
         head = (place.endpoint_path, received.headers, received.query)
         request = Request("WS", *head, operation=UPGRADE, root=place.root, dialect=place.dialect)
         refused = self._refuse_upgrade(request, world)
@@ -149,8 +151,8 @@ class MockApi(KeyedWorlds):
             return SocketSession(ConnectionWorld(world), request, check_and_answer, self.observers)
         assert refused is not None  # the contract refuses a request without a World
         answer = self._add_headers(request, refused, world)
-        self._note(request, answer, world, time() if is_own else None, is_own=is_own)
-        if is_own:
+        self._note(request, answer, world, time() if answers_client else None, answers_client=answers_client)
+        if answers_client:
             self.observers.on_answer(AnsweredRequest(begun, received, answer, UPGRADE, world=world))
         return answer
 
@@ -181,7 +183,13 @@ class MockApi(KeyedWorlds):
         return add_azure_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
 
     def _note(
-        self, request: Request, answer: Answer, world: World | None, seen: SendRecord | float | None, *, is_own: bool
+        self,
+        request: Request,
+        answer: Answer,
+        world: World | None,
+        seen: SendRecord | float | None,
+        *,
+        answers_client: bool,
     ) -> None:
         """Record an exchange in the journal of its World, or among the strays.
 
@@ -193,7 +201,7 @@ class MockApi(KeyedWorlds):
             world.add_exchange(request, answer, edge)
         elif request.root:
             stray = self._add_stray(request, answer)
-            if is_own and stray:
+            if answers_client and stray:
                 self.observers.on_stray(stray)
 
     def _add_stray(self, request: Request, answer: Answer) -> Stray | None:

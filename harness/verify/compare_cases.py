@@ -1,4 +1,4 @@
-"""Compares a case with an earlier one, exchange by exchange: what it sent, what it was answered, and what became of it.
+"""Compares a case with an earlier one, exchange by exchange: requests, answers and results.
 
 Exchanges are paired by lane, operation and position. Ids that differ from run to run are the same if their answers are.
 """

@@ -11,7 +11,7 @@ ComparedVerdict = Literal["better", "same", "worse"]
 
 @dataclass(frozen=True, slots=True)
 class ChangedExchange:
-    """An exchange that differs from that at the same place of its lane: its `number`, and the one that it had `earlier`.
+    """An exchange that differs from the one at the same place in its lane: its `number` now and `earlier`.
 
     `at` is the first place that differs, in the request (`input[2].content`) or else in the answer (`status`), with the
     value that `was` there and the one that is `now`. 0 stands for an exchange that only one of the two cases has.

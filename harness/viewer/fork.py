@@ -102,7 +102,7 @@ def _with_output(item: Any, call_id: str, output: str) -> Any:
 
 
 def _change_prompt(first: ShownExchange, pool: PoolReader, prompt: str) -> ChangeBody:
-    """Change what the user says in the next request; where a later one has it in its history, it has the same there."""
+    """Change the user's message in the next request, and in the histories of later requests."""
     said = next((text for item in reversed(pool.value(first.added)) if (text := _user_text(item))), "")
     if not said:
         why = f"request {first.number}, the next one, adds nothing that a user says"

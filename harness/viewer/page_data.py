@@ -183,7 +183,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredBy:
-    """The turn that answered: its number and route, the place of its script, and the statement there."""
+    """The turn that answered: its number and route, and the statement that scripted it with its place."""
 
     turn: int = 0
     route: str = ""

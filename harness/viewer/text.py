@@ -141,7 +141,7 @@ def _compared_case(case: ComparedCase) -> Iterator[str]:
     hidden = len(differing) - MAX_CHANGES
     more = Counter(change.what for change in case.changes if not change.at)
     yield f"    … {pluralize(hidden, 'more request')} changed" if hidden > 0 else ""
-    yield from (f"    {pluralize(count, 'request')} {_CHANGES[what]}" for what, count in more.items())
+    yield from (f"    {pluralize(count, 'request')} {_CHANGES[kind]}" for kind, count in more.items())
 
 
 _CHANGES = {

@@ -12,7 +12,7 @@ export type Source = "pytest" | "vitest" | "serve" | "verify" | "examine" | "rec
 export type Outcome = "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed" | "open";
 
 /**
- * An exchange that differs from that at the same place of its lane: its `number`, and the one that it had `earlier`.
+ * An exchange that differs from the one at the same place in its lane: its `number` now and `earlier`.
  *
  * `at` is the first place that differs, in the request (`input[2].content`) or else in the answer (`status`), with the
  * value that `was` there and the one that is `now`. 0 stands for an exchange that only one of the two cases has.
@@ -218,7 +218,7 @@ export interface Tried {
   readonly failed: string;
 }
 
-/** The turn that answered: its number and route, the place of its script, and the statement there. */
+/** The turn that answered: its number and route, and the statement that scripted it with its place. */
 export interface AnsweredBy {
   readonly turn: number;
   readonly route: string;

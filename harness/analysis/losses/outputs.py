@@ -202,7 +202,7 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
 
 
 def _describe_answer(original: Json, item: Json, sent: Mapping[str, object]) -> Json:
-    """Describe how the answer to a call differs from the last one that was sent; empty if it is one that was sent."""
+    """Describe how the output of a call differs from its last one; empty if it was sent before."""
     was, now = original.get("approve"), item.get("approve")
     if was != now:
         return {**_describe_change(item, "approve", was, now), "how": "is now the opposite"}
@@ -221,7 +221,7 @@ def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
 
 
 def _describe_change(item: Json, member: str, was: Any, now: Any) -> Json:
-    """Describe how a result differs from the one before: as a whole, or else in one of its texts, if that is damaged."""
+    """Describe how a result differs from the earlier one, as a whole or in a damaged text."""
     whole, texts, sent = (output_text({"output": was}), output_text({"output": now})), _texts(was), _texts(now)
     parts = zip(texts, sent, strict=True) if len(texts) == len(sent) else [("".join(texts), "".join(sent))]
     damaged = next((pair for pair in (whole, *parts) if _describe_damage(*pair)), whole)

@@ -184,12 +184,12 @@ def _find_words_beside_calls(request: HistoryRequest, history: History) -> Itera
     for place, item in turn:
         original = history.find_original(item) if client_call_id(item) else None
         if original and original.reply.is_completed and history.is_same_agent(original.reply.request, request):
-            for said in filter(is_assistant, original.reply.output):
-                text = letters_of(message_text(said))
-                if text and id(said) not in told and not history.told.appears_in(text, request.message_letters):
-                    told.add(id(said))
+            for message in filter(is_assistant, original.reply.output):
+                text = letters_of(message_text(message))
+                if text and id(message) not in told and not history.told.appears_in(text, request.message_letters):
+                    told.add(id(message))
                     gone = "missing from the history, which has the call that came with it"
-                    yield {"at": place, "said": original.number, "what": describe_item(said), "gone": gone}
+                    yield {"at": place, "said": original.number, "what": describe_item(message), "gone": gone}
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:

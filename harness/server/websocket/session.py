@@ -176,10 +176,12 @@ class SocketSession:
         self._judge = judge
         self._observer = observer
 
-    def receive(self, message: str | bytes, *, is_own: bool = True, edge: SendRecord | None = None) -> Sequence[Json]:
+    def receive(
+        self, message: str | bytes, *, answers_client: bool = True, edge: SendRecord | None = None
+    ) -> Sequence[Json]:
         """Answer one message of the client with the server's events; a binary message is read as text. Never raises.
 
-        With `is_own` False, the message was answered by another process and no observer hears of it; see
+        With `answers_client` False, the message was answered by another process and no observer hears of it; see
         `MockApi.handle`, also for `edge`.
         """
         begun, arrived = perf_counter(), time()
@@ -188,9 +190,9 @@ class SocketSession:
         body, fault = parse_body(raw)
         sent = self._upgrade._replace(body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
-        world, seen = self._connection.world, edge or ((arrived, time(), answer.events) if is_own else None)
+        world, seen = self._connection.world, edge or ((arrived, time(), answer.events) if answers_client else None)
         world.add_exchange(_as_noted(sent, answer), answer, seen)
-        if is_own:
+        if answers_client:
             received = ReceivedRequest("WS", f"{sent.root}{sent.path}", sent.headers, raw=raw)
             self._observer.on_answer(AnsweredRequest(begun, received, answer, SOCKET, world=world))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery

@@ -213,37 +213,41 @@ class AppliedLogs:
         try:
             request = submitted.request if submitted and submitted.request else decode_request(line.request)
             edge = submitted.edge if submitted else None
-            result = await self._answer(replica, request, edge, is_own=submitted is not None)
+            result = await self._answer(replica, request, edge, answers_client=submitted is not None)
         except Exception as problem:  # raised alike in all processes
             fail(outcome, problem)
             return
         if outcome is not None and not outcome.done():
             outcome.set_result(result)
 
-    async def _answer(self, replica: _Replica, request: LoggedRequest, edge: SendRecord | None, *, is_own: bool) -> Any:
+    async def _answer(
+        self, replica: _Replica, request: LoggedRequest, edge: SendRecord | None, *, answers_client: bool
+    ) -> Any:
         if request.kind == HTTP:
             head = (request.method, request.path, request.header_values, request.parameters)
-            return self._api.handle(ReceivedRequest(*head, request.raw), is_own=is_own, edge=edge)
+            return self._api.handle(ReceivedRequest(*head, request.raw), answers_client=answers_client, edge=edge)
         if request.kind == CONTROL:
             return await self._control(request)
         if request.kind == UPGRADE:
-            return self._open_session(replica, request, is_own=is_own)
+            return self._open_session(replica, request, answers_client=answers_client)
         if request.kind in (TEXT, BYTES):
-            return _receive(replica.sessions.get(request.session), request, edge, is_own=is_own)
+            return _receive(replica.sessions.get(request.session), request, edge, answers_client=answers_client)
         if request.kind == LEFT:
             replica.sessions.pop(request.session, None)
             return None
         if request.kind == FAILED:
-            self._api.count_failed(request.path, request.raw, is_own=is_own)
+            self._api.count_failed(request.path, request.raw, answers_client=answers_client)
             return None
         return apply_to_webhooks(self._api.worlds.get(request.path), request)
 
-    def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
+    def _open_session(
+        self, replica: _Replica, request: LoggedRequest, *, answers_client: bool
+    ) -> SocketSession | Answer:
         head = request.path, request.header_values, request.parameters
-        opened = self._api.open_session(ReceivedRequest("GET", *head), is_own=is_own)
+        opened = self._api.open_session(ReceivedRequest("GET", *head), answers_client=answers_client)
         if isinstance(opened, SocketSession):
             replica.sessions[request.session] = opened
-            if is_own:
+            if answers_client:
                 replica.own_sessions.add(request.session)
             if len(replica.sessions) > MOST_SESSIONS:
                 replica.sessions.popitem(last=False)
@@ -251,13 +255,13 @@ class AppliedLogs:
 
 
 def _receive(
-    session: SocketSession | None, request: LoggedRequest, edge: SendRecord | None, *, is_own: bool
+    session: SocketSession | None, request: LoggedRequest, edge: SendRecord | None, *, answers_client: bool
 ) -> SessionEvents:
     if session is None:
         error: Json = {"message": "This connection is not known any more.", "type": "harness_error", "code": None}
         return SessionEvents([{"type": "error", "status": 400, "error": {**error, "param": None}}], None, True)
     message = request.raw.decode() if request.kind == TEXT else request.raw
-    events = session.receive(message, is_own=is_own, edge=edge)
+    events = session.receive(message, answers_client=answers_client, edge=edge)
     return SessionEvents(events, session.delivery, session.closed)
 
 

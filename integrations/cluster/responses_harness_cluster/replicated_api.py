@@ -87,13 +87,13 @@ class ReplicatedApi(MockApi):
         failed = self.failed_unlogged.get(key)
         return orjson.dumps([(what, fix, count) for (what, _, fix), count in failed.items()]) if failed else b""
 
-    def count_failed(self, key: str, encoded: bytes, *, is_own: bool) -> None:
-        """Count failures to answer that are now in the log; with `is_own` this server has put them there."""
+    def count_failed(self, key: str, encoded: bytes, *, answers_client: bool) -> None:
+        """Count failures to answer that are now in the log; with `answers_client` this server has put them there."""
         world = self.open(key).world
         for what, fix, count in orjson.loads(encoded):
             problem = Problem(what, fix=fix)
             world.note_failed(problem, count)
-            if is_own and key in self.failed_unlogged:
+            if answers_client and key in self.failed_unlogged:
                 left = dict(self.failed_unlogged[key])
                 left[problem] = left.get(problem, 0) - count
                 self.failed_unlogged[key] = {problem: count for problem, count in left.items() if count > 0}
