@@ -459,34 +459,34 @@ class TestTheOpenAiPackage:
     ASK: ClassVar[Json] = {"model": "gpt-5", "input": "hi", "tools": tools_for(TURN)}
     ALL = ("text", "annotations", "calls", "reasoning", "usage")
 
-    def test_whole(self, mock: Any, client: Any) -> None:
+    def test_whole(self, mock: Any, openai_client: Any) -> None:
         mock.script(list(self.TURN))
-        response = client.responses.create(**self.ASK)
+        response = openai_client.responses.create(**self.ASK)
         surfaced(response, mock.replies, only=self.ALL)
         response.output[1].content[0].annotations = []
         with pytest.raises(AssertionError, match="annotations lost: 4 of 4 annotations"):
             surfaced(response, mock.replies)
 
-    def test_parsed(self, mock: Any, client: Any) -> None:
+    def test_parsed(self, mock: Any, openai_client: Any) -> None:
         mock.script(message('{"n":1}'))
         form = pydantic.create_model("Form", n=(int, ...))
         surfaced(
-            client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.replies, only=["text", "usage"]
+            openai_client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.replies, only=["text", "usage"]
         )
 
-    def test_streamed(self, mock: Any, client: Any) -> None:
+    def test_streamed(self, mock: Any, openai_client: Any) -> None:
         mock.script(list(self.TURN), list(self.TURN))
-        surfaced(list(client.responses.create(**self.ASK, stream=True)), mock.replies, only=self.ALL)
-        with client.responses.stream(**self.ASK) as stream:
+        surfaced(list(openai_client.responses.create(**self.ASK, stream=True)), mock.replies, only=self.ALL)
+        with openai_client.responses.stream(**self.ASK) as stream:
             surfaced(list(stream), mock.replies, only=self.ALL)
             surfaced(stream.get_final_response(), mock.replies, only=self.ALL)
 
     @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-    def test_threads(self, mock: Any, client: Any) -> None:
+    def test_threads(self, mock: Any, openai_client: Any) -> None:
         mock.script(message(TEXT, annotations=NOTES[:2]), message(TEXT))
-        threads, shown = client.beta.threads, ["text", "annotations"]
-        assistant = client.beta.assistants.create(model="gpt-4o", instructions="Hi.")
+        threads, shown = openai_client.beta.threads, ["text", "annotations"]
+        assistant = openai_client.beta.assistants.create(model="gpt-4o", instructions="Hi.")
         ids = {"thread_id": threads.create().id, "assistant_id": assistant.id}
         run = threads.runs.create_and_poll(**ids)
         surfaced(list(threads.messages.list(run.thread_id, run_id=run.id)), mock.replies, only=shown)
