@@ -471,7 +471,9 @@ class TestTheOpenAiPackage:
         mock.script(message('{"n":1}'))
         form = pydantic.create_model("Form", n=(int, ...))
         surfaced(
-            openai_client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.replies, only=["text", "usage"]
+            openai_client.responses.parse(model="gpt-5", input="hi", text_format=form),
+            mock.replies,
+            only=["text", "usage"],
         )
 
     def test_streamed(self, mock: Any, openai_client: Any) -> None:
