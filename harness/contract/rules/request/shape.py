@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from harness.api.http.dialects import PREVIEW_OF_AGENTS
 from harness.contract.rule import Case, after, assumed, recorded, reported, shape
 from harness.contract.rules.example_requests import (
@@ -37,8 +39,9 @@ _CONVERSATIONS_ALONE = (
     Case({"conversation": {"id": "{0.id}"}, "stream": True}, on=ON_AGENT),
 )
 
-shape(
-    __name__,
+declare = partial(shape, __name__)
+
+declare(
     "missing_required_parameter",
     """Required members must be present.
 
@@ -64,8 +67,7 @@ shape(
     fix="Add the member that `param` names.",
 )
 
-shape(
-    __name__,
+declare(
     "unknown_parameter",
     """Unknown members are refused, at the top level before any other fault of a field.
 
@@ -103,8 +105,7 @@ MOVED_MESSAGE = (
     "https://platform.openai.com/docs/api-reference/responses/create."
 )
 
-shape(
-    __name__,
+declare(
     "moved_parameter",
     """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
 
@@ -121,8 +122,7 @@ shape(
     fix="Use the member the message names.",
 )
 
-shape(
-    __name__,
+declare(
     "null_parameter",
     """`model` and `input` cannot be null.
 
@@ -139,8 +139,7 @@ shape(
     fix="Leave the member out or give it a value.",
 )
 
-shape(
-    __name__,
+declare(
     "invalid_type",
     """A value must have the JSON type its place asks for.""",
     keyword="type",
@@ -159,8 +158,7 @@ shape(
     fix="Send the type the message expects; inside items null is not the same as absent.",
 )
 
-shape(
-    __name__,
+declare(
     "invalid_value",
     """A value must be one of the listed ones.""",
     keyword="enum",
@@ -184,8 +182,7 @@ shape(
     fix="Use one of the values the message lists.",
 )
 
-shape(
-    __name__,
+declare(
     "string_above_max_length",
     """A string must not be longer than its limit.""",
     keyword="maxLength",
@@ -198,8 +195,7 @@ shape(
     fix="Shorten it.",
 )
 
-shape(
-    __name__,
+declare(
     "empty_string",
     """A string must not be empty where its limit asks for a character.""",
     keyword="minLength:empty",
@@ -212,8 +208,7 @@ shape(
     fix="Give it a value.",
 )
 
-shape(
-    __name__,
+declare(
     "string_below_min_length",
     """A string must not be shorter than its limit.""",
     keyword="minLength",
@@ -223,8 +218,7 @@ shape(
     fix="Lengthen it.",
 )
 
-shape(
-    __name__,
+declare(
     "string_pattern",
     """A string must match the pattern of its place.""",
     keyword="pattern",
@@ -240,8 +234,7 @@ shape(
     fix="Use only characters that the pattern allows.",
 )
 
-shape(
-    __name__,
+declare(
     "array_above_max_length",
     """An array must not be longer than its limit.""",
     keyword="maxItems",
@@ -256,8 +249,7 @@ shape(
     fix="Send fewer, or in several requests.",
 )
 
-shape(
-    __name__,
+declare(
     "empty_array",
     """An array must not be empty where its limit asks for a member.""",
     keyword="minItems:empty",
@@ -267,8 +259,7 @@ shape(
     fix="Leave it out or give it members.",
 )
 
-shape(
-    __name__,
+declare(
     "array_below_min_length",
     """An array must not be shorter than its limit.""",
     keyword="minItems",
@@ -282,8 +273,7 @@ for _word, _sign, _keyword, _side in (
     ("below minimum", ">=", "minimum", "min"),
     ("above maximum", "<=", "maximum", "max"),
 ):
-    shape(
-        __name__,
+    declare(
         f"number_{_word.replace(' ', '_')}",
         f"""A number must not be {_word.replace(" ", " its ")}; the code names its kind, integer or decimal.""",
         keyword=_keyword,
@@ -308,8 +298,7 @@ for _word, _sign, _keyword, _side in (
         fix="Use a value within the bound.",
     )
 
-shape(
-    __name__,
+declare(
     "object_above_max_properties",
     """An object must not have more members than its limit.""",
     keyword="maxProperties",
@@ -326,8 +315,7 @@ shape(
     fix="Send fewer.",
 )
 
-shape(
-    __name__,
+declare(
     "property_name_above_max_length",
     """The name of a metadata member must not be longer than its limit; the message abbreviates it.""",
     keyword="propertyNames",
@@ -345,8 +333,7 @@ shape(
     fix="Shorten the name.",
 )
 
-shape(
-    __name__,
+declare(
     "unexplained",
     """The body breaks the schema in a way no other rule has words for.""",
     keyword="unexplained",

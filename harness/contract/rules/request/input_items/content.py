@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from harness.contract.rule import recorded, reported, rule, shape
 from harness.contract.rules.example_requests import HI
@@ -22,8 +23,9 @@ def _part(type: str, **members: str) -> dict[str, str]:
     return {"type": type, **members}
 
 
-shape(
-    __name__,
+declare = partial(shape, __name__)
+
+declare(
     "content_part_type",
     """A part's `type` must be one of the nine the API knows; `param` ends in `.type`.
 
@@ -42,8 +44,7 @@ shape(
     fix="Use `input_text`, `input_image`, `input_file` in user turns, `output_text` and `refusal` in assistant turns.",
 )
 
-shape(
-    __name__,
+declare(
     "assistant_content",
     """An assistant message holds `output_text` and `refusal` parts only, or a string.
 
@@ -79,8 +80,7 @@ shape(
     fix="Send what the assistant said as `output_text`; a file it made goes into a user turn as `input_file`.",
 )
 
-shape(
-    __name__,
+declare(
     "user_content",
     """A user, system or developer message holds input parts only, or a string.""",
     error=_INVALID_VALUE,
@@ -93,8 +93,7 @@ shape(
     fix="Use `input_text` for what a user says.",
 )
 
-shape(
-    __name__,
+declare(
     "tool_output_content",
     """The array form of a tool output holds input parts only.""",
     error=_INVALID_VALUE,
@@ -119,8 +118,7 @@ shape(
     fix="Use `input_text` for what a tool returns.",
 )
 
-shape(
-    __name__,
+declare(
     "web_search_action",
     """A web search action is a search, an opened page or a find in a page.""",
     error=_INVALID_VALUE,
