@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import re
+import string
 import textwrap
 import zlib
 from collections.abc import Callable, Iterator
@@ -277,6 +278,12 @@ def test_a_pseudonym_has_length_prefix_and_alphabet_and_is_its_own(id):
     assert [len(part) for part in re.split("[-_]", other)] == [len(part) for part in re.split("[-_]", id)]
     assert pseudonym(other) == other
     assert (is_pseudonym(other), is_pseudonym(id)) == (True, False)
+
+
+def test_a_pseudonym_keeps_no_character_after_the_prefix():
+    ids = [f"call_{letter}BCDEFGHIJKLMNOPQRSTUVWX" for letter in string.ascii_letters]
+    kept = [id for id in ids if pseudonym(id)[5] == id[5]]
+    assert len(kept) < len(ids) / 4
 
 
 @pytest.mark.parametrize(
