@@ -270,9 +270,9 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
         ),
         _hosted_case(arguments='{"ref":"v3"}'),
         _hosted_case(name="destroy"),
+        _hosted_case(arguments=""),
     ],
     keeps=[
-        _hosted_case(arguments=""),
         ask("P", ["P", _APPROVAL_BACK, _APPROVED], turns=[_APPROVAL_REQUEST], tools=[_PROD]),
         _hosted_case(arguments='{ "ref" : "v2" }'),
         ask("P", ["P", call(arguments='{ "ref" : "v2" }'), "O"], turns=[DEPLOY]),
@@ -292,7 +292,7 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     """Calls come back with the same `call_id`, but with another name or other arguments.
 
     Arguments are compared as JSON: white space and the order of members do not matter. A call that the API has executed
-    may lack members.
+    may lack members, but an empty string is another value.
     """
     yield from _find_changed_hosted(request, history)
     for place, id, item in request.calls:
@@ -313,11 +313,11 @@ def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[
     for place, item, original in find_hosted(request, history):
         for name in HOSTED_MEMBERS:
             was, now = (_normalize(call.get(name)) for call in (original.item, item))
-            if isinstance(was, dict) and isinstance(now, dict):
+            if isinstance(was, dict) and isinstance(now, dict) and item[name] != "":
                 shared = was.keys() & now.keys()
                 was, now = ({key: call[key] for key in shared} for call in (was, now))
-            if was and now and was != now:
-                changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now)}
+            if was and was != now and (now or item.get(name) == ""):
+                changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now or "")}
                 what = describe_item(original.item)
                 yield {"at": f"{place}.{name}", "said": original.number, "what": what, **changed}
                 break

@@ -14,7 +14,7 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.stringified_items import parse_literal
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.calls import HOSTED_MEMBERS, find_hosted
+from harness.analysis.losses.calls import find_hosted
 from harness.analysis.losses.examples import (
     DEPLOY,
     NEXT,
@@ -170,7 +170,6 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
         _mcp_case(output=None),
         _code_case(outputs=None),
         _code_case(container_id="cntr_2"),
-        _mcp_case(arguments=""),
     ],
     keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case(), _code_case()],
 )
@@ -193,9 +192,9 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
                     changed["how"] = f"is now that of {other}"
                 yield {"at": f"{place}.{changed['member']}", "said": number, "verb": "sent", **changed}
     for place, item, returned in find_hosted(request, history):
-        for member in (*RESULTS, *HOSTED_MEMBERS):
+        for member in RESULTS:
             was, now = returned.item.get(member), item.get(member)
-            if was and now != was and (member in RESULTS or now == ""):
+            if was and now != was:
                 changed = _describe_change(item, member, was, now)
                 # A client may leave out what the API has returned, since the API has it.
                 how = changed["how"] if now or (member, now) == ("output", "") else ""
