@@ -25,6 +25,7 @@ from weakref import finalize
 from harness.analysis.coding_run import CodingRun, list_commands
 from harness.core.errors import ConfigError
 from harness.core.registry import Registry
+from harness.core.text import show
 from harness.drive.run_program import run_program
 from harness.world.mock import Mock
 
@@ -118,6 +119,9 @@ class CodingAgent:
                 f"{name}: {program or self._cli.program} is not there. Install it: {self._cli.install}; or "
                 "pass its path: program=…"
             )
+        _check_servers(mcp)
+        if folder and Path(folder).exists() and not Path(folder).is_dir():
+            raise ConfigError(f"{name}: {folder} is not a folder. Pass the folder in which the agent works.")
         kept_in = Path(mkdtemp(prefix=f"harness-{name}-"))
         finalize(self, shutil.rmtree, kept_in, ignore_errors=True)
         self.folder = Path(folder) if folder else kept_in / "folder"
@@ -138,6 +142,15 @@ class CodingAgent:
         files = _read_written(self.folder, before)
         commands = list_commands(exchange for exchange in self._mock.exchanges if exchange.number > first)
         return CodingRun(ended.code, ended.output, ended.errors, files, commands)
+
+
+def _check_servers(servers: McpServers) -> None:
+    """Refuse MCP servers that are neither a URL nor a command; ConfigError."""
+    for name, server in servers.items():
+        if not server or not isinstance(server, str | Sequence):
+            raise ConfigError(
+                f'mcp: {name} is {show(server)}. Pass the command that starts it, ["python", "server.py"], or its URL.'
+            )
 
 
 class _File(NamedTuple):
@@ -184,11 +197,11 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
 def _settle_codex(setup: Setup) -> dict[str, str]:
     provider = {"name": "mock", "base_url": setup.base_url, "wire_api": "responses", "env_key": KEY_VARIABLE}
     approvals = ("never", "danger-full-access") if setup.approves else ("never", "read-only")
-    lines = [f'model = "{setup.model}"', 'model_provider = "mock"', f'approval_policy = "{approvals[0]}"']
+    lines = [f"model = {json.dumps(setup.model)}", 'model_provider = "mock"', f'approval_policy = "{approvals[0]}"']
     lines += [f'sandbox_mode = "{approvals[1]}"', "[analytics]", "enabled = false", "[model_providers.mock]"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in provider.items()]
     for name, server in setup.mcp.items():
-        lines += [f"[mcp_servers.{name}]"]
+        lines += [f"[mcp_servers.{json.dumps(name)}]"]
         command = {"url": server} if isinstance(server, str) else {"command": server[0], "args": list(server[1:])}
         lines += [f"{member} = {json.dumps(value)}" for member, value in command.items()]
     setup.write(".codex/config.toml", "\n".join(lines) + "\n")

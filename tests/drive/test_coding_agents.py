@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -163,6 +164,26 @@ def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
 def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, name: str, setup: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} {problem}"):
         CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", **setup))
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"mcp": {"sums": []}}, r"mcp: sums is \[\]\. Pass the command that starts it"),
+        ({"mcp": {"sums": 3}}, r"mcp: sums is 3\. Pass the command"),
+        ({"folder": __file__}, "is not a folder"),
+    ],
+)
+def test_what_an_agent_cannot_run_with_is_named(mock: Mock, program: Path, given: Any, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        mock.coding_agent("codex", program=program, **given)
+
+
+def test_names_are_quoted_in_the_configuration_of_codex(tmp_path: Path) -> None:
+    setup = Setup(tmp_path, "http://localhost/v1", "sk-a", 'a"b', mcp={"my sums.v1": ["sums"]})
+    CODING_AGENTS["codex"].configure(setup)
+    config = tomllib.loads((tmp_path / ".codex/config.toml").read_text())
+    assert (config["model"], config["mcp_servers"]) == ('a"b', {"my sums.v1": {"command": "sums", "args": []}})
 
 
 @pytest.mark.parametrize("name", ["cline", "code-puppy", "mini"])
