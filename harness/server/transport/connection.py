@@ -41,6 +41,8 @@ REQUEST_SECONDS = 20.0
 """Seconds in which a request must arrive in full, plus one for each RECEIVED_PER_SECOND bytes received."""
 RECEIVED_PER_SECOND = 500
 _NUMBERS = count(1)
+MOST_AT_ONCE = 8
+"""Requests of one connection that are answered before other connections have their turn."""
 TOO_SLOW = "The request did not become whole in time."
 
 
@@ -106,6 +108,7 @@ class HttpConnection(asyncio.Protocol):
         self._arrived = 0.0
         self._received = 0
         self._is_answering = False
+        self._answered_at_once = 0
         self._end: Callable[[], None] = _do_nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -167,6 +170,7 @@ class HttpConnection(asyncio.Protocol):
         if self.state is not BODY:
             self.state = HEAD
         self._received += len(data)
+        self._answered_at_once = 0
         self._parser = self._parser or RequestParser()
         for part in self._parser.feed(data):
             if type(part) is tuple:
@@ -216,7 +220,7 @@ class HttpConnection(asyncio.Protocol):
         self.state = BODY if body is None else BETWEEN
         self.exchanges.append(exchange)
         if len(self.exchanges) > 1:
-            # Back-pressure: nothing more is read until an answer has been sent.
+            # Back-pressure: nothing more is read until earlier requests have been answered.
             self.flow.pause_reading()
         self._answer_next()
 
@@ -235,6 +239,10 @@ class HttpConnection(asyncio.Protocol):
             return
         self._is_answering = True
         while self.exchanges and not self.exchanges[0].has_task and not self.transport.is_closing():
+            if self._answered_at_once == MOST_AT_ONCE:
+                self.loop.call_soon(self._answer_more)
+                return
+            self._answered_at_once += 1
             first = self.exchanges[0]
             if first.service is None:
                 self._start(first, first.run(partial(self._config.loaded_app, first.scope, first.receive, first.send)))
@@ -245,6 +253,10 @@ class HttpConnection(asyncio.Protocol):
             if work := first.answer(first.service):
                 self._start(first, work)
         self._is_answering = False
+
+    def _answer_more(self) -> None:
+        self._is_answering, self._answered_at_once = False, 0
+        self._answer_next()
 
     def _start(self, exchange: HttpExchange, work: Coroutine[Any, Any, None]) -> None:
         exchange.has_task = True
@@ -260,7 +272,8 @@ class HttpConnection(asyncio.Protocol):
             collect_new_garbage()
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
+        if len(self.exchanges) < 2:
+            self.flow.resume_reading()
         if self.exchanges:
             self._answer_next()
         elif self.state is ENDING:

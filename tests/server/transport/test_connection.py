@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from harness.core.exchange import Answer
 from harness.server.transport import connection
 from harness.server.transport.connection import ConnectionState, HttpConnection
 from tests.fuzz.parsers.connection import Wire
@@ -373,3 +375,51 @@ class TestTheClock:
         client.connection.end_when_late()
         assert client.wire.closed
         assert b" 408 " not in client.said
+
+
+class Counting:
+    """A service that answers each request at once with its number."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+
+    def takes_whole(self, head: Any) -> bool:
+        return True
+
+    def answer(self, received: Any, edge: Any) -> Answer:
+        self.answered += 1
+        return Answer(200, {"number": self.answered})
+
+
+class TestManyRequestsInOneWrite:
+    def test_others_are_answered_before_the_last_of_them(self, loop: asyncio.AbstractEventLoop) -> None:
+        service: Any = Counting()
+        greedy, other = (Client(loop, echo, service=service) for _ in range(2))
+        greedy.connection.data_received(GET * 100)
+        other.connection.data_received(GET)
+        assert b'{"number":9}' in other.said
+        assert greedy.said.count(OK) == 8
+
+    def test_they_are_answered_in_their_order(self, loop: asyncio.AbstractEventLoop) -> None:
+        service: Any = Counting()
+        client = Client(loop, echo, service=service).send(GET * 30, GET * 2 + LAST)
+        assert re.findall(rb'"number":(\d+)', client.said) == [str(n).encode() for n in range(1, 34)]
+        assert client.wire.closed
+
+    def test_a_client_that_leaves_gets_no_more(self, loop: asyncio.AbstractEventLoop) -> None:
+        service: Any = Counting()
+        client = Client(loop, echo, service=service)
+        client.connection.data_received(GET * 100)
+        client.leave()
+        assert service.answered == 8
+
+    def test_no_more_is_read_before_the_last_of_them(
+        self, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service: Any = Counting()
+        client = Client(loop, echo, service=service)
+        noted: list[str] = []
+        monkeypatch.setattr(client.wire, "pause_reading", lambda: noted.append(f"paused after {service.answered}"))
+        monkeypatch.setattr(client.wire, "resume_reading", lambda: noted.append(f"resumed after {service.answered}"))
+        client.send(GET * 20)
+        assert noted == ["paused after 8", "resumed after 19"]
