@@ -56,7 +56,7 @@ class ExamineOptions:
     )
     init: Path | None = option(None, "Run nothing: write a starter adapter that passes.", metavar="DIR")
     language: str = option("", "With --init: python (the default) or js.")
-    merge: bool = option(False, "Run nothing: show the JSON reports given in place of an adapter side by side.")
+    merge: bool = option(False, "Run nothing: show JSON reports, given in place of an adapter, side by side.")
     list_cases: bool = option(False, "Run nothing: list the cases.", "--list")
     as_json: bool = option(False, "Print JSON.", "--json")
     verbose: bool = option(False, "With --case: also print the diagram.", "--verbose", "-v")

@@ -33,7 +33,7 @@ def learn(
     share: Annotated[
         Path | None,
         typer.Option(
-            "--share", metavar="FILE", help="Instead write the disagreements for the maintainers, secrets masked."
+            "--share", metavar="FILE", help="Instead, write the disagreements for the maintainers, with secrets masked."
         ),
     ] = None,
 ) -> None:

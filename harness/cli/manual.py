@@ -12,7 +12,7 @@ from harness.core.errors import COMMAND
 
 def manual(
     section: Annotated[
-        str, typer.Argument(metavar="SECTION", help="The section that a message names; default: list.")
+        str, typer.Argument(metavar="SECTION", help="The section that a message names; default: list all.")
     ] = "",
 ) -> None:
     """Print what the manual says about a message: its cause and its fix.

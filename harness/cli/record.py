@@ -67,7 +67,7 @@ class RecordOptions:
         600.0, "The seconds for which the API may be silent; then its answer is recorded as cut.", min=0.1
     )
     check: bool = option(False, "Check each request before it is sent, and compare each answer with the mock's.")
-    strict: bool = option(False, "--check, and exit with 1 if something was found, 2 if nothing was judged.")
+    strict: bool = option(False, "Like --check, but exit with 1 if something was found, 2 if nothing was judged.")
 
 
 @takes_options(RecordOptions)

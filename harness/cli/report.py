@@ -56,7 +56,7 @@ def report(
     files: Annotated[list[str], typer.Argument(metavar="[merge] FILE", help="JSON reports; several are merged.")],
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=100, metavar="PCT", help="Exit with 1 below this percentage of the rules."),
+        typer.Option(min=0, max=100, metavar="PCT", help="Exit with 1 if coverage of the rules is below this."),
     ] = None,
     **outputs: Path | None,
 ) -> None:
@@ -64,8 +64,8 @@ def report(
 
     pytest --harness-report=FILE.json and responses-harness verify --report FILE.json write them.
 
-    `merge` combines several JSON reports, of the jobs of a matrix, into one: in the file of -o, else on stdout; other
-    options may be added. Without it, the report is summarized, with annotations in GitHub Actions.
+    `merge` combines several JSON reports, such as those of the jobs of a matrix, into one: in the file of -o, else on
+    stdout; other options may be added. Without it, the report is summarized, with annotations in GitHub Actions.
     """
     from harness.report.formats.json_file import merge_reports, read_report
 

@@ -165,7 +165,7 @@ MAX_LOSSES = 5
 
 @takes_options(ServeOptions)
 def serve(context: typer.Context, options: ServeOptions) -> None:
-    """Serve the mock until interrupted or a COMMAND has ended; each key that starts with `sk-` has its own World."""
+    """Serve the mock until interrupted, or until COMMAND ends; each key that starts with `sk-` has its own World."""
     from harness.server.control_plane.access import control_access
 
     check_options(options, context)

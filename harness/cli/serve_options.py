@@ -123,7 +123,7 @@ class ServeOptions:
     script: Path | None = option(None, "The script of the model: a .py or .yaml file.")
     coding_agent: str = option(
         "",
-        "Configure a coding agent, in a home of its own, that COMMAND runs: codex, copilot, opencode, pi.",
+        "Configure the coding agent that COMMAND runs, in a home of its own: codex, copilot, opencode, pi.",
         "--for",
         metavar="NAME",
     )
@@ -156,7 +156,7 @@ class ServeOptions:
         STORED_SECONDS, "Seconds that a shared store keeps an unused World.", metavar="N", min=1
     )
     replay: Path | None = option(None, "Play these recordings; nothing is made up.", metavar="DIR|FILE")
-    paced: bool = option(False, "--replay at the pace of the recording.")
+    paced: bool = option(False, "With --replay: keep the pace of the recording.")
     unused: str = option("", "With a COMMAND: permit unused turns.", metavar="allow")
     losses: str = option(
         "",

@@ -64,11 +64,11 @@ class VerifyOptions:
     )
     contract: Path | None = option(None, f"For recordings: overrides written by `{COMMAND} learn`.", metavar="FILE")
     forecast: str = option(
-        "", "For recordings: list the models that will be gone by a day, or all announced ones.", metavar="DATE|all"
+        "", "For recordings: list the models that will be gone by a day, or by any announced day.", metavar="DATE|all"
     )
     as_model: str = option("", "For recordings: judge each request as if it named this model.", metavar="NAME")
     verbose: bool = option(False, "List the files that are not recordings.", "--verbose", "-v")
-    respell: bool = option(False, "Also compare each answer with that of the mock when scripted with its content.")
+    respell: bool = option(False, "Also script the mock with the content of each answer, and compare both.")
 
 
 @takes_options(VerifyOptions)
@@ -78,7 +78,7 @@ def verify(context: typer.Context, options: VerifyOptions) -> None:
     Recordings are cassettes (of vcrpy and others), HAR and JSON lines.
 
     Would the mock accept what the API accepted, and refuse the rest with the same error? Do answers and streams conform?
-    A server gets the examples of the rules, and plays some scenarios: each of its answers costs a run of the model.
+    A server is sent the examples of the rules and some scenarios: each of its answers costs a run of the model.
     """
     if bool(options.paths) == bool(options.server):
         raise typer.BadParameter("pass recordings, or --server URL.")

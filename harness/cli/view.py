@@ -60,7 +60,7 @@ class ViewOptions:
     )
     model: str | None = option(None, "With --fork: the model of the requests that follow.", metavar="NAME")
     outputs: list[str] | None = option(
-        None, "With --fork: what a tool, or the call of an id, returns next.", "--tool-output", metavar="NAME=TEXT"
+        None, "With --fork: what a tool, or the call with this id, returns next.", "--tool-output", metavar="NAME=TEXT"
     )
     prompt: str | None = option(None, "With --fork: what the user says next.", metavar="TEXT")
     releases: list[str] | None = option(
