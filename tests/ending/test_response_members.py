@@ -19,12 +19,6 @@ from harness.world.script import Script
 from harness.world.scripting.document import parse_sent_script
 
 
-@pytest.fixture
-def client(openai_client: openai.OpenAI) -> openai.OpenAI:
-    """Return the client of the openai package."""
-    return openai_client
-
-
 def test_a_usage_is_that_of_the_answer_and_of_what_is_stored(mock: Mock, client: openai.OpenAI) -> None:
     mock.script(usage("Hi.", input_tokens=2000, cached=1024, cache_written=7, output_tokens=9, reasoning=4))
     made = client.responses.create(model="gpt-4.1", input="x")

@@ -19,12 +19,6 @@ WEATHER = {"type": "function", "name": "get_weather", "parameters": {}, "strict"
 TEXT = "Sunny, 18 °C."
 
 
-@pytest.fixture
-def client(openai_client: openai.OpenAI) -> openai.OpenAI:
-    """Return the client of the openai package."""
-    return openai_client
-
-
 def stream(client: openai.OpenAI, **asked: Any) -> str:
     """Return a client that shows what it streamed, and lets errors be seen."""
     events = client.responses.create(model="gpt-4.1", stream=True, **asked)

@@ -27,12 +27,6 @@ LOOK_UP = {
 Agent = Callable[[openai.OpenAI, list[Any]], None]
 
 
-@pytest.fixture
-def client(openai_client: openai.OpenAI) -> openai.OpenAI:
-    """Return the client of the openai package."""
-    return openai_client
-
-
 def answer(client: openai.OpenAI, shown: list[Any], *, calls_kept: int = 99, text_beside: bool = True) -> None:
     """An agent that puts what it shows and the arguments of the calls it runs into a list."""
     asked: dict[str, Any] = {"input": "Weather?"}

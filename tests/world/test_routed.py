@@ -41,12 +41,6 @@ EMBEDDINGS: Json = {
 ASKED = {"model": "text-embedding-3-small", "input": "Paris"}
 
 
-@pytest.fixture
-def client(openai_client: openai.OpenAI) -> openai.OpenAI:
-    """Return the client of the openai package."""
-    return openai_client
-
-
 def encoded(request: Request) -> Json:
     """As the API answers the SDK, which asks for base64 unless it is told otherwise."""
     data = [
