@@ -9,15 +9,10 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 import typer.testing
-
-if TYPE_CHECKING:
-    from tests.support.in_process import Client
-    from tests.support.project_client import ProjectClient
 
 pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end", "tests.verify")
@@ -60,19 +55,3 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
-
-
-@pytest.fixture
-def client() -> Client:
-    """Return a client of OpenAI's API at a mock of its own, without a network."""
-    from tests.support.in_process import Client
-
-    return Client()
-
-
-@pytest.fixture
-def project() -> ProjectClient:
-    """Return a client of a Foundry project at a mock of its own, without a network."""
-    from tests.support.project_client import ProjectClient
-
-    return ProjectClient()

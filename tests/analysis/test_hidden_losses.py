@@ -16,6 +16,11 @@ from tests.support.in_process import Client
 from tests.support.slow import slow_except
 
 
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
 def ids(world: Mock) -> list[str]:
     return [lost.loss for lost in losses_of(world.exchanges)]
 

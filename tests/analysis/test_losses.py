@@ -52,6 +52,11 @@ from tests.support.tools import functions
 from tests.support.websockets import Socket
 
 
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
 def ids(exchanges: Sequence[Exchange], *, strict: bool = False) -> list[str]:
     return [lost.loss for lost in losses_of(exchanges, strict)]
 

@@ -32,6 +32,11 @@ DEFERRED: Json = {**functions("late")[0], "defer_loading": True}
 PARIS = {"address": "Paris"}
 
 
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
 def told(client: Client, turn: Any, **members: Any) -> str:
     """Return the mistake of a script whose first turn is this; without a mistake the test fails."""
     client.mock.script(turn)

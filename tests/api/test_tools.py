@@ -78,6 +78,10 @@ ASKED: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
 
 
 class TestAScriptedCall:
+    @pytest.fixture
+    def client(self) -> Client:
+        return Client()
+
     def test_a_scripted_call_names_the_namespace_of_its_function(self, client: Client) -> None:
         client.mock.script(function_call("f", "{}"), function_call("f", "{}", namespace="mine"))
         answers = [client.ask(**ASKED).body for _ in range(2)]

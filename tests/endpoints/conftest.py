@@ -1,10 +1,22 @@
-"""The tests of Assistants ask a mock of their own, without a network."""
+"""The tests of endpoints ask a mock of their own, without a network: OpenAI's API, its Assistants, or a Foundry project."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.support.in_process import Client
+from tests.support.project_client import ProjectClient
 from tests.support.threads import Desk
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture
+def project() -> ProjectClient:
+    return ProjectClient()
 
 
 @pytest.fixture

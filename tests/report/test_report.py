@@ -135,6 +135,11 @@ def test_a_rule_and_a_loss_are_explained_and_nothing_else() -> None:
 LINE = 'model "gpt-5.9": 0 facts; nothing was refused for it, in 2 requests'
 
 
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
 class TestAModelThatNoTableKnows:
     def test_a_model_that_no_table_knows_is_counted_by_its_requests(self, client: Client) -> None:
         for name in (

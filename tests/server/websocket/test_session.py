@@ -411,6 +411,10 @@ def test_no_json_makes_a_connection_raise(said: Any) -> None:
 class TestAzure:
     PATH = "/openai/v1/responses"
 
+    @pytest.fixture
+    def client(self) -> Client:
+        return Client()
+
     def connect(self, client: Client, path: str = PATH, **head: Any) -> SocketSession | Answer:
         return client.api.open_session(ReceivedRequest("GET", path, **{"headers": {}, **head}))
 

@@ -1,0 +1,12 @@
+"""The tests of a Foundry project ask a mock of their own, without a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.project_client import ProjectClient
+
+
+@pytest.fixture
+def project() -> ProjectClient:
+    return ProjectClient()
