@@ -68,13 +68,8 @@ TESTED_WITH = {
     "server/websocket/test_session.py": {"world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/circumstances", "verify/judging/mock_answer"},
     "verify/test_output.py": {"viewer/run_facts"},
+    "world/test_document.py": {"world/resources", "world/scripting/validation"},
     "world/test_webhooks.py": {"core/webhooks"},
-    "world/test_yaml_file.py": {
-        "world/resources",
-        "world/scripting/document",
-        "world/scripting/lines",
-        "world/scripting/validation",
-    },
 }
 """Modules that are tested through others, by the file of tests that says best what they do."""
 
