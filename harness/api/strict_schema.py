@@ -125,7 +125,7 @@ def _is_free_form(schema: Any) -> bool:
         return False
     if schema.get("type") == "array":
         return _is_free_form(schema.get("items"))
-    return schema.get("type") == "object" and "properties" not in schema
+    return schema.get("type") == "object" and not {"properties", "$ref"} & schema.keys()
 
 
 def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[str]:

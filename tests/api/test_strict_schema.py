@@ -56,6 +56,10 @@ def closed(**properties: Any) -> Json:
             closed(a=closed(b={"type": "object"})),
             f"In context=('properties', 'a'), {EVERY} Extra required key 'b' supplied.",
         ),
+        (
+            closed(a={"type": "object", "$ref": "#/$defs/D"}),
+            "In context=('properties', 'a'), $ref cannot have keywords {'type'}.",
+        ),
         (closed(a={"type": "array"}), "In context=('properties', 'a'), array schema missing items."),
         (
             {**closed(), "$defs": {"D": {"properties": {}}}},
