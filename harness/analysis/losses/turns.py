@@ -21,6 +21,7 @@ from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
+    NOTIFY,
     PROMPT,
     REPLY,
     STATELESS,
@@ -30,7 +31,9 @@ from harness.analysis.losses.examples import (
     ask,
     assistant,
     body,
+    call,
     chained,
+    output,
     user,
 )
 from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
@@ -90,6 +93,12 @@ _ONLY_PROMPTS = ask("P", "P N", turns=[REPLY])
         ask("P", "P A C O", turns=[[REPLY, DEPLOY]]),
         ask("P", ["P", assistant("The deployment begins."), "C O"], turns=[[REPLY, DEPLOY]]),
         ask("P", "P A C O", "P C O N", turns=[[REPLY, DEPLOY], _DONE_ANSWER]),
+        ask(
+            "P",
+            "P A C O",
+            ["P C O", call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
+            turns=[[REPLY, DEPLOY], NOTIFY],
+        ),
         ask("P", chained("O"), turns=[[REPLY, DEPLOY]]),
         ask("P", chained("N"), turns=[REPLY]),
         ask("P", ["P", user(f"The planner said: {TEXT}"), "N"], turns=[REPLY]),
@@ -175,7 +184,7 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
 
 
 def _find_words_beside_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the messages that came with a call of this turn, if the call is sent back without any message."""
+    """Find the messages that came with a call of this turn and are never sent back, unlike the call."""
     start = max((n for n, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"), default=-1) + 1
     turn, told = request.placed_items[start:], set[int]()
     # A message with other words may be what a client made of it.
@@ -185,6 +194,9 @@ def _find_words_beside_calls(request: HistoryRequest, history: History) -> Itera
         original = history.find_original(item) if client_call_id(item) else None
         if original and original.reply.is_completed and history.is_same_agent(original.reply.request, request):
             for message in filter(is_assistant, original.reply.output):
+                # A shortened history may begin with the call, after requests that had the message.
+                if message_text(message).strip() in history.sent.texts:
+                    continue
                 text = letters_of(message_text(message))
                 if text and id(message) not in told and not history.told.appears_in(text, request.message_letters):
                     told.add(id(message))
