@@ -123,7 +123,7 @@ class ServeOptions:
     script: Path | None = option(None, "The script of the model: a .py or .yaml file.")
     coding_agent: str = option(
         "",
-        "Configure the coding agent that COMMAND runs, in a home of its own: codex, copilot, opencode, pi.",
+        "Configure the coding agent that COMMAND runs, such as codex or copilot, in a home of its own.",
         "--for",
         metavar="NAME",
     )

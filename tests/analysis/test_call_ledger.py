@@ -1,17 +1,12 @@
-"""The ledgers of calls and of approvals: who asked, who answered and how often; and tools that count their executions."""
+"""The ledgers of calls and of approvals: who asked, who answered and how often."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import typing
 from typing import Any
 
 import pytest
 
-from harness import counted
 from harness.analysis.call_ledger import Approval, ApprovalLedger, Call, concerns_approvals
-from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.items import custom_tool_call, function_call, message, shell_call, tool_search_call
 from tests.support.foundry import Project
@@ -124,49 +119,6 @@ class TestTheLedger:
         called = {"type": "function_call", "name": "f", "call_id": "call_f", "arguments": '{"x":1}'}
         answered = {"outputs": [{"exchange": 2, "output": "1"}], "answered": 1}
         assert client.mock.calls[0].as_json() == {**called, "said": 1, "agent": "agent 1", **answered}
-
-
-class TestACountedTool:
-    def test_remembers_the_arguments_of_each_run_by_name(self) -> None:
-        def deploy(ref: str, *, force: bool = False) -> str:
-            return ref
-
-        tool = counted(deploy)
-        assert [tool("v1"), tool(ref="v2", force=True)] == ["v1", "v2"]
-        assert tool.runs == [{"ref": "v1"}, {"ref": "v2", "force": True}]
-
-    def test_a_counted_tool_of_a_coroutine_function_stays_one(self) -> None:
-        async def deploy(ref: str) -> str:
-            return ref
-
-        tool = counted(deploy)
-        assert inspect.iscoroutinefunction(tool)
-        assert asyncio.run(tool("v1")) == "v1"
-        assert tool.runs == [{"ref": "v1"}]
-
-    def test_a_counted_tool_counts_a_run_that_fails(self) -> None:
-        def deploy() -> None:
-            raise OSError("down")
-
-        tool = counted(deploy)
-        with pytest.raises(OSError, match="down"):
-            tool()
-        assert tool.runs == [{}]
-
-    def test_a_counted_tool_looks_like_the_function(self) -> None:
-        def deploy(ref: str, count: int = 1) -> str:
-            """Deploy it."""
-            return ref
-
-        tool: Any = counted(deploy)
-        assert (tool.__name__, tool.__doc__) == ("deploy", "Deploy it.")
-        assert inspect.signature(tool) == inspect.signature(deploy)
-        assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
-
-    @pytest.mark.parametrize(("no_function", "words"), [(3, "pass the function itself"), (iter, "your own function")])
-    def test_a_counted_tool_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
-        with pytest.raises(ConfigError, match=words):
-            counted(no_function)
 
 
 def test_a_response_that_a_foundry_project_deletes_leaves_its_output() -> None:

@@ -1,8 +1,11 @@
-"""Outputs that no tool returned, told by what the counted tools of a test returned."""
+"""Tools that record their runs, and the outputs of a client that none of these returned."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -12,6 +15,7 @@ import pytest
 
 from harness import counted
 from harness.analysis.losses.examples import NEXT, PROMPT, call, output
+from harness.core.errors import ConfigError
 from harness.drive.counted import record_runs
 from harness.items import function_call, message
 from tests.support.in_process import Client
@@ -180,3 +184,46 @@ def test_a_prompt_may_follow_a_call_that_was_given_up(client: Client) -> None:
     client.ask([PROMPT], tools=TOOLS)
     client.ask([PROMPT, call(), output(value=SKIPPED), NEXT], tools=TOOLS)
     assert client.mock.losses == []
+
+
+class TestACountedTool:
+    def test_remembers_the_arguments_of_each_run_by_name(self) -> None:
+        def deploy(ref: str, *, force: bool = False) -> str:
+            return ref
+
+        tool = counted(deploy)
+        assert [tool("v1"), tool(ref="v2", force=True)] == ["v1", "v2"]
+        assert tool.runs == [{"ref": "v1"}, {"ref": "v2", "force": True}]
+
+    def test_a_counted_tool_of_a_coroutine_function_stays_one(self) -> None:
+        async def deploy(ref: str) -> str:
+            return ref
+
+        tool = counted(deploy)
+        assert inspect.iscoroutinefunction(tool)
+        assert asyncio.run(tool("v1")) == "v1"
+        assert tool.runs == [{"ref": "v1"}]
+
+    def test_a_counted_tool_counts_a_run_that_fails(self) -> None:
+        def deploy() -> None:
+            raise OSError("down")
+
+        tool = counted(deploy)
+        with pytest.raises(OSError, match="down"):
+            tool()
+        assert tool.runs == [{}]
+
+    def test_a_counted_tool_looks_like_the_function(self) -> None:
+        def deploy(ref: str, count: int = 1) -> str:
+            """Deploy it."""
+            return ref
+
+        tool: Any = counted(deploy)
+        assert (tool.__name__, tool.__doc__) == ("deploy", "Deploy it.")
+        assert inspect.signature(tool) == inspect.signature(deploy)
+        assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
+
+    @pytest.mark.parametrize(("no_function", "words"), [(3, "pass the function itself"), (iter, "your own function")])
+    def test_a_counted_tool_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
+        with pytest.raises(ConfigError, match=words):
+            counted(no_function)
