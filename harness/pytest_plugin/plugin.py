@@ -197,7 +197,7 @@ def pytest_runtest_makereport(
     """Add what the parts of the plugin know to the report of a failure, and hide frames of HTTP libraries."""
     world = item.stash.get(WORLD_STASH_KEY, None)
     option = item.config.getoption
-    if call.excinfo and uses_harness(item) and not (option("fulltrace") or option("usepdb")):
+    if call.excinfo and uses_harness(item) and not (option("fulltrace", False) or option("usepdb", False)):
         hide_library_frames(call.excinfo.value)
     report = yield
     if report.failed:
