@@ -56,6 +56,16 @@ class TestAConversation:
 
 
 class TestItsItems:
+    @pytest.mark.parametrize("path", ["/conversations", "/conversations/{id}/items"])
+    def test_its_items_are_a_list_of_input_items(self, client: Client, path: str) -> None:
+        refused = error(client.send(f"POST {path.format(id=start(client))}", {"items": "x"}))
+        assert refused == (
+            400,
+            "Invalid type for 'items': expected an array of input items, but got a string instead.",
+            "items",
+            "invalid_type",
+        )
+
     def test_its_items_are_appended_and_listed_in_the_order_they_came(self, client: Client) -> None:
         id = start(client, user("a"))
         added = client.send(f"POST /conversations/{id}/items", {"items": [user("b"), user("c")]}).body

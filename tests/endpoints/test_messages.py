@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from harness.items import message
+from tests.support.in_process import error, user
 from tests.support.threads import Desk, text
 
 
 class TestAMessage:
+    @pytest.mark.parametrize(
+        ("path", "place"),
+        [
+            ("/threads", "messages[0].content"),
+            ("/threads/{thread}/messages", "content"),
+            ("/threads/{thread}/runs", "additional_messages[0].content"),
+            ("/threads/runs", "thread.messages[0].content"),
+        ],
+    )
+    def test_a_message_has_at_most_256000_characters(self, desk: Desk, path: str, place: str) -> None:
+        def said(length: int) -> tuple[Any, ...]:
+            text = user("x" * length)
+            bodies = {
+                "messages[0].content": {"messages": [text]},
+                "content": text,
+                "additional_messages[0].content": {"assistant_id": desk.assistant, "additional_messages": [text]},
+                "thread.messages[0].content": {"assistant_id": desk.assistant, "thread": {"messages": [text]}},
+            }
+            answer = desk.send(f"POST {path.format(thread=desk.thread())}", bodies[place])
+            return error(answer) if answer.status != 200 else ()
+
+        assert said(256_000) == ()
+        assert said(256_001) == (
+            400,
+            f"Invalid '{place}': string too long. Expected a string with maximum length 256000, but got a string with "
+            "length 256001 instead.",
+            place,
+            "string_above_max_length",
+        )
+
     def test_a_message_of_a_client_has_no_status_and_no_run(self, desk: Desk) -> None:
         thread = desk.thread()
         made = desk.send(f"POST /threads/{thread}/messages", {"role": "user", "content": "Hello."}).body
