@@ -131,23 +131,16 @@ def pytest_unconfigure():
     note("end")
 """
 LOADED_UNUSED = {
-    *("responses_harness_pytest", "harness"),
+    *("responses_harness_pytest", "harness", "harness.core", "harness.report"),
+    *(f"harness.core.{name}" for name in ("errors", "headers", "registry", "text")),
+    "harness.pytest_plugin",
+    *(f"harness.pytest_plugin.{name}" for name in ("after_recording", "as_script", "cassettes", "causes", "clients")),
     *(
-        "harness.core",
-        "harness.core.errors",
-        "harness.core.headers",
-        "harness.core.errors",
-        "harness.core.errors",
+        f"harness.pytest_plugin.{name}"
+        for name in ("client_origin", "environment", "guard", "hints", "late", "options")
     ),
-    *("harness.core.registry", "harness.core.text", "harness.core.text"),
-    *("harness.pytest_plugin", "harness.pytest_plugin.after_recording", "harness.pytest_plugin.as_script"),
-    *("harness.pytest_plugin.cassettes", "harness.pytest_plugin.causes", "harness.pytest_plugin.client_origin"),
-    "harness.pytest_plugin.clients",
-    "harness.pytest_plugin.environment",
-    *("harness.pytest_plugin.guard", "harness.pytest_plugin.hints", "harness.pytest_plugin.late"),
-    *("harness.pytest_plugin.options", "harness.pytest_plugin.hints", "harness.pytest_plugin.plugin"),
-    *("harness.pytest_plugin.reports", "harness.pytest_plugin.tls", "harness.pytest_plugin.traces"),
-    *("harness.report", "harness.report.formats"),
+    *(f"harness.pytest_plugin.{name}" for name in ("plugin", "reports", "tls", "traces")),
+    "harness.report.formats",
 }
 """All that the plugin may import in a project whose tests do not use it: it costs every run of that project."""
 
