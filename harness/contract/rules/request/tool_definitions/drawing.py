@@ -57,11 +57,15 @@ def image_deployment_missing(request: Request) -> Iterator[Json]:
         yield {}
 
 
+def _drawing_tools(request: Request) -> list[Json]:
+    return [tool for tool in request.body.get("tools") or () if tool["type"] == "image_generation"]
+
+
 _WITHOUT_FIDELITY = "gpt-image-2"
 """The beginning of the names of image models without this setting."""
 
 
-def _draw(**settings: str) -> Json:
+def _draw(**settings: str | int) -> Json:
     return {"model": "gpt-5.5", "tools": [{"type": "image_generation", **settings}]}
 
 
@@ -98,9 +102,9 @@ def _draw(**settings: str) -> Json:
 )
 def image_fidelity_unsupported(request: Request) -> Iterator[Json]:
     """Image models from gpt-image-2 on have no setting for how close they stay to an input image."""
-    for tool in request.body.get("tools") or ():
+    for tool in _drawing_tools(request):
         model = tool.get("model") or ""
-        if tool["type"] == "image_generation" and tool.get("input_fidelity") and model.startswith(_WITHOUT_FIDELITY):
+        if tool.get("input_fidelity") and model.startswith(_WITHOUT_FIDELITY):
             yield {"model": model}
 
 
@@ -148,9 +152,9 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
 )
 def image_size_invalid(request: Request) -> Iterator[Json]:
     """gpt-image-2 and 2.5 draw at any size within bounds; the sizes of other models are not checked."""
-    for tool in request.body.get("tools") or ():
+    for tool in _drawing_tools(request):
         size = tool.get("size")
-        if tool["type"] == "image_generation" and size and _DRAWS_AT_ANY_SIZE.fullmatch(tool.get("model") or ""):
+        if size and _DRAWS_AT_ANY_SIZE.fullmatch(tool.get("model") or ""):
             yield from ({"size": size, "reason": reason} for reason in _size_problems(size))
 
 
@@ -172,3 +176,71 @@ def _size_problems(size: str) -> Iterator[str]:
         yield "Requested resolution is below the current minimum pixel budget."
     if short * long > _MOST_PIXELS:
         yield "Requested resolution exceeds the current pixel budget."
+
+
+@rule(
+    when="tools",
+    reads=(),
+    mentions='"output_compression"',
+    error=bad_request(
+        "Compression less than 100 is not supported for PNG output format",
+        "tools",
+        "invalid_png_output_compression",
+        IMAGE_ERROR,
+    ),
+    source=[
+        reported("the tests of a public program, with the whole error of the Responses API", "2026"),
+        reported("public reports of four more origins, of the Images API", "2026-06-17"),
+    ],
+    rejects={
+        "Compression less than 100 is not supported for PNG output format": _draw(
+            output_format="png", output_compression=99
+        )
+    },
+    accepts=[
+        _draw(output_format="png", output_compression=100),
+        _draw(output_compression=50),
+        *(_draw(output_format=format, output_compression=50) for format in ("jpeg", "webp")),
+    ],
+    fix="Set `output_format` to `jpeg` or `webp`, or leave `output_compression` out.",
+)
+def image_compression_of_png(request: Request) -> Iterator[Json]:
+    """PNG has no lossy compression. Without `output_format` nothing is refused: reports about the default differ."""
+    for tool in _drawing_tools(request):
+        compression = tool.get("output_compression")
+        if compression is not None and compression < 100 and tool.get("output_format") == "png":
+            yield {}
+
+
+@rule(
+    when="tools",
+    reads=(),
+    mentions='"transparent"',
+    error=bad_request(
+        "Transparent background is not supported for JPEG output format",
+        "tools",
+        "invalid_transparent_background_output_format",
+        IMAGE_ERROR,
+    ),
+    source=[
+        reported("the notes of a live probe, with the whole error of the Images API", "2026-08-23"),
+        reported("public reports of three more origins: the message", "2026"),
+    ],
+    assumed="param, that of other errors about the tool",
+    rejects={
+        "Transparent background is not supported for JPEG output format": _draw(
+            background="transparent", output_format="jpeg"
+        )
+    },
+    accepts=[
+        _draw(background="transparent"),
+        *(_draw(background="transparent", output_format=format) for format in ("png", "webp")),
+        _draw(background="opaque", output_format="jpeg"),
+    ],
+    fix="Set `output_format` to `png` or `webp`.",
+)
+def image_transparent_jpeg(request: Request) -> Iterator[Json]:
+    """JPEG has no transparency."""
+    for tool in _drawing_tools(request):
+        if tool.get("background") == "transparent" and tool.get("output_format") == "jpeg":
+            yield {}
