@@ -55,6 +55,7 @@ TOOLS: list[Json] = [
         "mcp",
         server_label="n",
         connector_id="connector_gmail",
+        authorization="token",
         allowed_tools={"read_only": True, "tool_names": ["a"]},
         require_approval={"always": {"tool_names": ["a"]}, "never": {"read_only": True}},
     ),

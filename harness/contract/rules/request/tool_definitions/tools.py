@@ -45,7 +45,6 @@ _TUNNEL = f"tunnel_{'0' * 32}"
     },
     accepts=[
         {"tools": [_mcp_tool("a")]},
-        {"tools": [{"type": "mcp", "server_label": "a", "connector_id": "connector_gmail"}]},
         {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]},
     ],
     fix="Name the server: `server_url`, or `connector_id` for a connector of OpenAI.",
@@ -82,6 +81,32 @@ def mcp_with_two_servers(request: Request) -> Iterator[Json]:
         if len(given) > 1:
             *most, last = given
             yield {"path": f"tools[{index}]", "names": f"{', '.join(most)}{',' * (len(most) > 1)} or {last}"}
+
+
+_CONNECTOR: Json = {"type": "mcp", "server_label": "a", "connector_id": "connector_gmail"}
+
+
+@rule(
+    when="tools",
+    reads=(),
+    mentions='"connector_id"',
+    dialects=OPENAI,
+    error=bad_request("Must specify 'authorization' parameter with 'connector_id'", "tools"),
+    source=[
+        reported("public probe: gpt-5.6-sol; with `authorization` it is accepted", "2026-10-01"),
+        reported("the firmware of another origin, after a refusal of its own", "2026-08-07"),
+        reported("openai/openai-agents-js, which expects it of its example of a connector", "2026"),
+    ],
+    assumed="status, param and code, those of other errors about MCP servers",
+    rejects={"Must specify 'authorization' parameter with 'connector_id'": {"tools": [_CONNECTOR]}},
+    accepts=[{"tools": [{**_CONNECTOR, "authorization": "ya29.token"}]}],
+    fix="Send the OAuth token of the connector's user as `authorization`.",
+)
+def mcp_connector_without_token(request: Request) -> Iterator[Json]:
+    """OpenAI calls its connectors with a token of their user, which a request must have."""
+    for tool in _declared_mcp_tools(request):
+        if tool.get("connector_id") is not None and tool.get("authorization") is None:
+            yield {}
 
 
 @rule(
