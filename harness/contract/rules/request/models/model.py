@@ -161,6 +161,38 @@ def model_not_found(request: Request, world: WorldView, family: Model | None) ->
         yield {"model": name}
 
 
+@rule(
+    reads="world.account",
+    on=_ASKS_A_MODEL[1:],
+    error=bad_request(
+        "The requested model '{model}' cannot be used with the Assistants API.", "model", "unsupported_model"
+    ),
+    source=[
+        reported("public notes of a grading pipeline: gpt-5.1", "2026-03-31"),
+        reported(
+            "https://github.com/alexrudall/ruby-openai/issues/611: the whole error, of gpt-5-mini, since listed as served",
+            "2025-08-08",
+        ),
+    ],
+    assumed="that the type, the param and the code are those of the error of gpt-5-mini",
+    rejects={
+        f"The requested model '{name}' cannot be used with the Assistants API.": Case(
+            {"model": name}, on=_CREATE_ASSISTANT
+        )
+        for name in ("gpt-5.1", "gpt-5.1-2025-11-13")
+    },
+    accepts=[
+        *(Case({"model": name}, on=_CREATE_ASSISTANT) for name in ("gpt-4.1", "gpt-5-mini")),
+        Case({"model": "gpt-5.1"}, on=_CREATE_ASSISTANT, account=Organization(models=frozenset(["gpt-5.1"]))),
+    ],
+    fix="Use `gpt-4.1` or `gpt-5`, or move to `POST /responses`.",
+)
+def model_not_for_assistants(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
+    """The Assistants API does not serve GPT-5.1; no report says so of the models after it."""
+    if family and family.name == "gpt-5.1" and world.account.models is None:
+        yield {"model": request.body["model"]}
+
+
 def is_missing_model(name: str, world: WorldView) -> bool:
     """Return whether the API has no model of this name on the World's day."""
     family = world.models.find(name)
