@@ -288,3 +288,38 @@ def many_vector_stores(request: Request) -> Iterator[Json]:
     """A `file_search` can search at most two vector stores."""
     if any(len(tool.get("vector_store_ids") or ()) > MOST_VECTOR_STORES for tool in request.body.get("tools") or ()):
         yield {}
+
+
+_ASSISTANT_WITH_SCHEMA: Json = {
+    "model": "gpt-4o",
+    "response_format": {"type": "json_schema", "json_schema": {"name": "out", "schema": {"type": "object"}}},
+}
+_FUNCTION: Json = {"type": "function", "function": {"name": "f"}}
+
+
+@rule(
+    on=("POST /assistants", "POST /assistants/{assistant_id}"),
+    when="response_format",
+    reads=(),
+    dialects=OPENAI,
+    error=bad_request(
+        "Invalid tools: all tools must be of type `function` when `response_format` is of type `json_schema`"
+    ),
+    source=reported("public notes of three origins, one with the status, two of `file_search`", "2024-12"),
+    assumed="that it names no param and has no code; that the tools of a changed assistant count only if they are sent",
+    rejects=[Case({**_ASSISTANT_WITH_SCHEMA, "tools": [_FUNCTION, {"type": "file_search"}]}, on="POST /assistants")],
+    accepts=[
+        Case({**_ASSISTANT_WITH_SCHEMA, "tools": [_FUNCTION]}, on="POST /assistants"),
+        Case({"model": "gpt-4o", "response_format": "auto", "tools": [{"type": "file_search"}]}, on="POST /assistants"),
+    ],
+    fix="Let the assistant answer by calling a function with this schema, or move to `POST /responses`.",
+)
+def assistant_schema_tools(request: Request) -> Iterator[Json]:
+    """An assistant that answers by a schema may only have functions."""
+    form = request.body.get("response_format")
+    if (
+        isinstance(form, dict)
+        and form.get("type") == "json_schema"
+        and any(tool["type"] != "function" for tool in request.body.get("tools") or ())
+    ):
+        yield {}
