@@ -23,6 +23,7 @@ THOUGHT = {"type": "reasoning", "summary": []}
 UPDATE = {"type": "configuration_update"}
 MCP = {"type": "mcp", "server_label": "a", "server_url": "https://mcp.example.org/sse"}
 FORMAT = {"type": "json_schema", "name": "out", "schema": {"type": "object"}}
+NAMESPACE = {"type": "namespace", "name": "n" * 64, "description": "d", "tools": [TOOL]}
 
 
 def said(*parts: Any) -> dict[str, Any]:
@@ -89,6 +90,7 @@ SCREENSHOTS = [
         {"model": "gpt-6-astra", "input": [HI, {**UPDATE, "reasoning": {"effort": "low"}}]},
         {"tools": [{**TOOL, "parameters": {}}]},
         {"tools": [{**TOOL, "parameters": None}]},
+        {"tools": [NAMESPACE]},
         {"model": "gpt-5.3-codex", "tools": [{"type": "tool_search"}, {**TOOL, "defer_loading": True}]},
     ],
 )
@@ -112,6 +114,8 @@ def test_the_api_takes(body: dict[str, Any]) -> None:
         ({"tools": [{**TOOL, "parameters": None, "strict": True}]}, "function_schema", "tools[0].parameters"),
         ({"input": [HI, {**CALL, "arguments": TOO_LONG}, OUTPUT]}, "string_above_max_length", "input[1].arguments"),
         ({"tools": [{**MCP, "server_url": "http://[::1]:8000/mcp"}]}, "mcp_loopback", "tools[0].server_url"),
+        ({"tools": [{**NAMESPACE, "name": "n" * 65}]}, "string_above_max_length", "tools[0].name"),
+        ({"tools": [{**NAMESPACE, "name": "memories/"}]}, "string_pattern", "tools[0].name"),
     ],
 )
 def test_the_api_refuses(body: dict[str, Any], rule: str, param: str) -> None:
