@@ -14,7 +14,7 @@ from harness.contract.rules.example_requests import (
     START_RUN,
     STARTED_RUN,
 )
-from harness.contract.rules.stored.threads import RUBY_CASSETTES, RUN_CREATIONS, SUBMIT_OUTPUTS
+from harness.contract.rules.stored.threads import CREATE_MESSAGE, RUBY_CASSETTES, RUN_CREATIONS, SUBMIT_OUTPUTS
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, mcp_approval_request
@@ -37,7 +37,7 @@ def _submit_outputs(*ids: str) -> Case:
 
 
 @rule(
-    on="POST /threads/{thread_id}/messages",
+    on=CREATE_MESSAGE,
     error=bad_request("Can't add messages to {thread} while a run {run} is active."),
     source=reported(OPENAI_PYTHON_ISSUE),
     rejects={

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.api.http.dialects import OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_ASSISTANT,
@@ -17,6 +18,7 @@ from harness.core.exchange import Json, Request
 
 ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
 RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
+CREATE_MESSAGE = "POST /threads/{thread_id}/messages"
 SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
 LIKE_STEPS = assumed("that what is recorded of one step holds for all")
@@ -103,6 +105,23 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
     known: Mapping[str, Any] = getattr(world.store.threads[request.params["thread_id"]], table)
     if id not in known:
         yield {"id": id}
+
+
+@rule(
+    on=CREATE_MESSAGE,
+    when="content",
+    reads=(),
+    dialects=OPENAI,
+    error=bad_request("Message content must be non-empty.", "content"),
+    source=reported("public notes on the tests of an assistant, with the whole error", "2025"),
+    rejects=[after(CREATE_THREAD, Case({"role": "user", "content": ""}, on="POST /threads/{0.id}/messages"))],
+    accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"))],
+    fix="Add no message if there is nothing to say.",
+)
+def message_empty(request: Request) -> Iterator[Json]:
+    """A message needs a text; of empty parts nothing is known."""
+    if request.body.get("content") == "":
+        yield {}
 
 
 @rule(
