@@ -58,6 +58,17 @@ class TestAMessage:
             "metadata": {},
         }
 
+    def test_an_attachment_is_an_uploaded_file(self, desk: Desk) -> None:
+        sent = {**user("hi"), "attachments": [{"file_id": "31abac64-545c"}]}
+        assert error(desk.send("POST /threads", {"messages": [sent]})) == (
+            400,
+            "Invalid 'messages[0].attachments[0].file_id': '31abac64-545c'. Expected an ID that begins with 'file'.",
+            "messages[0].attachments[0].file_id",
+            "invalid_value",
+        )
+        on_azure = {**user("hi"), "attachments": [{"file_id": "assistant-1"}]}
+        assert desk.send("POST /threads", {"messages": [on_azure]}).status == 200
+
     def test_a_message_may_hold_pictures_and_attachments(self, desk: Desk) -> None:
         parts = [
             {"type": "text", "text": "Look."},

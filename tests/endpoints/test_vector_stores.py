@@ -42,6 +42,19 @@ class TestLife:
         assert (body["status"], counts(body)) == ("completed", (0, 2, 0, 2))
         assert body["usage_bytes"] == len(FRANCE) + len(JAPAN)
 
+    @pytest.mark.parametrize(
+        ("path", "name", "wrap"),
+        [
+            ("", "file_ids", lambda id: [id]),
+            ("/{store}/files", "file_id", str),
+            ("/{store}/file_batches", "files", lambda id: [{"file_id": id}]),
+        ],
+    )
+    def test_a_table_cannot_be_added(self, client, store, path, name, wrap):
+        table = client.mock.file("a.CSV", b"a,b")
+        refused = error(client.send(f"POST /vector_stores{path.format(store=store)}", {name: wrap(table)}))
+        assert (refused[0], *refused[2:]) == (400, name, "unsupported_file")
+
     def test_an_update_changes_what_it_names(self, client, store):
         client.send(f"POST /vector_stores/{store}", {"metadata": {"a": "b"}})
         body = client.send(f"POST /vector_stores/{store}", {"name": None}).body

@@ -8,7 +8,7 @@ from harness.api.classic import sources_of
 from harness.api.http.dialects import OPENAI
 from harness.api.resources.assistants import requested_stores
 from harness.contract.rule import Case, WorldView, after, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE
+from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE, upload
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.core.account import PROJECT_ID
 from harness.core.errors import ApiError, bad_request
@@ -18,8 +18,10 @@ STORE_PATH = "/vector_stores/{vector_store_id}"
 CREATE_BATCH = f"POST {STORE_PATH}/file_batches"
 MAY_CREATE_STORES = ("POST /assistants", "POST /threads", "POST /threads/runs")
 """The operations that may also create vector stores."""
-ATTACH_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH, *MAY_CREATE_STORES)
+ADD_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH)
+ATTACH_FILES = (*ADD_FILES, *MAY_CREATE_STORES)
 """The operations that add uploaded files to a vector store."""
+CSV_FILE = upload("purpose=assistants", name="a.csv")
 THREAD_BODY: Json = {"messages": [{"role": "user", "content": "hi"}]}
 
 
@@ -222,6 +224,40 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     missing = [id for id in named if id is not None and world.uploads.file(id) is None]
     if missing:
         yield {"ids": ", ".join(missing), "missing": missing}
+
+
+_NOT_SEARCHABLE = (
+    "Files with extensions [.csv] are not supported for retrieval. See "
+    "https://platform.openai.com/docs/assistants/tools/file-search/supported-files"
+)
+
+
+@rule(
+    on=ADD_FILES,
+    dialects=OPENAI,
+    error=bad_request(_NOT_SEARCHABLE, "{name}", "unsupported_file"),
+    source=[
+        reported("public code that quotes the whole error, of `file_ids`", "2025"),
+        reported("public code of another origin that leaves such files out", "2025"),
+        reported("https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/454: of an attachment", "2025-06-12"),
+    ],
+    assumed="that `file_id` and `files` are named as `file_ids` is; of other extensions nothing is known",
+    rejects={_NOT_SEARCHABLE: after(CSV_FILE, Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores"))},
+    accepts=[after(UPLOAD_FILE, CREATE_FILLED_STORE)],
+    fix="Convert the file, say to `.txt` or `.json`, or give it to the code interpreter.",
+)
+def csv_not_searchable(request: Request, world: WorldView) -> Iterator[Json]:
+    """Vector stores do not accept tables."""
+    body = request.body
+    sent = {
+        "file_id": [body.get("file_id")],
+        "file_ids": body.get("file_ids") or (),
+        "files": [one["file_id"] for one in body.get("files") or ()],
+    }
+    for name, ids in sent.items():
+        files = [file for id in ids if id and (file := world.uploads.file(id))]
+        if any(file.object["filename"].lower().endswith(".csv") for file in files):
+            yield {"name": name}
 
 
 @rule(
