@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.http.dialects import OPENAI
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
 from harness.contract.rules.request.models.sampling import reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
@@ -183,3 +184,39 @@ def encrypted_content_unsupported(request: Request, family: Model | None) -> Ite
     """Models that do not reason have nothing to encrypt."""
     if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False:
         yield {}
+
+
+@rule(
+    on=("POST /assistants", "POST /assistants/{assistant_id}"),
+    dialects=OPENAI,
+    error=bad_request(
+        "Unsupported value: 'reasoning_effort' does not support '{value}' with this model.", code="unsupported_value"
+    ),
+    source=reported(
+        "https://github.com/openai/openai-python/issues/2112: from o1 to gpt-4, the whole error", "2025-02-12"
+    ),
+    assumed="that an effort that was sent is kept like the one that the API sets, and refused with its model as well",
+    rejects={
+        "Unsupported value: 'reasoning_effort' does not support 'medium' with this model.": after(
+            Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants"),
+            Case({"model": "gpt-4o"}, on="POST /assistants/{0.id}"),
+        ),
+        "Unsupported value: 'reasoning_effort' does not support 'low' with this model.": Case(
+            {"model": "gpt-4o", "reasoning_effort": "low"}, on="POST /assistants"
+        ),
+    },
+    accepts=[
+        after(
+            Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants"),
+            Case({"model": "gpt-4o", "reasoning_effort": None}, on="POST /assistants/{0.id}"),
+        )
+    ],
+    fix="Send `reasoning_effort: null` with a model that does not reason.",
+)
+def assistant_effort(request: Request, world: WorldView) -> Iterator[Json]:
+    """An assistant whose model does not reason has no effort, not even one from its former model."""
+    kept = world.store.assistants.get(request.params.get("assistant_id", ""), {})
+    effort = request.body.get("reasoning_effort", kept.get("reasoning_effort"))
+    family = world.models.find(request.body.get("model") or kept.get("model") or "")
+    if effort and family and family.effort is None:
+        yield {"value": effort}
