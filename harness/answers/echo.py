@@ -148,8 +148,11 @@ _NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
 def _echo_mcp(tool: Json) -> Json:
     defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
     here = {"server_url": None} if tool.get("connector_id") else {}
-    # Recorded: the names of headers are echoed, their values never.
-    echoed = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
+    # Recorded: the names of headers are echoed, their values never; reported: nor the token (2025-08, documented since).
+    hidden: Json = {"headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
+    if tool.get("authorization"):
+        hidden["authorization"] = "<redacted>"
+    echoed = {**defaults, **here, **tool, **hidden}
     if isinstance(allowed := tool.get("allowed_tools"), dict):
         echoed["allowed_tools"] = _echo_tool_filter(allowed)
     if isinstance(approval := tool.get("require_approval"), dict):

@@ -53,7 +53,7 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
             {"type": "web_search_preview", **TEXT_ONLY, "search_context_size": "low", "user_location": AMERICA},
         ),
         (
-            {**SERVER, "connector_id": "connector_gmail", "authorization": "<redacted>", "allowed_tools": A_TOOL},
+            {**SERVER, "connector_id": "connector_gmail", "authorization": "ya29.token", "allowed_tools": A_TOOL},
             {
                 **SAID_OF_SERVER,
                 "allowed_tools": {"read_only": None, **A_TOOL},
