@@ -140,7 +140,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("POST", f"{RUN}/cancel", answer="Run")
 def cancel(call: ApiCall) -> Answer:
-    """Start cancelling a run; one that has ended stays unchanged."""
+    """Start cancelling a run."""
     return Answer(200, find_thread(call).cancel_run(call.params["run_id"], call.world.tick()))
 
 

@@ -166,13 +166,17 @@ class TestAnEnd:
     def test_an_end_comes_without_a_message(self, desk: Desk) -> None:
         assert names(desk.stream(empty())) == [*START, "thread.run.completed", "done"]
 
-    def test_an_end_changes_nothing_once_it_is_cancelled_or_has_ended(self, desk: Desk) -> None:
-        run, other = desk.run(desk.thread("hi")).body, desk.run(desk.thread("hi")).body
+    def test_an_end_comes_once_however_often_it_is_asked_for(self, desk: Desk) -> None:
+        run = desk.run(desk.thread("hi")).body
         first, again = (desk.send(f"POST {path(run)}/cancel").body for _ in range(2))
         assert first == again
         assert desk.read(run)["status"] == "cancelled"
-        completed = [desk.read(other) for _ in range(2)][-1]
-        assert desk.send(f"POST {path(other)}/cancel").body == completed == desk.read(other)
+
+    def test_an_end_stays_as_it_is(self, desk: Desk) -> None:
+        run = desk.run(desk.thread("hi")).body
+        completed = [desk.read(run) for _ in range(2)][-1]
+        assert desk.send(f"POST {path(run)}/cancel").status == 400
+        assert desk.read(run) == completed
         assert completed["status"] == "completed"
 
     def test_an_end_leaves_a_call_unanswered(self, desk: Desk) -> None:

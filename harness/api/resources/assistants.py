@@ -320,8 +320,8 @@ class Thread:
         return self.runs[run_id]
 
     def cancel_run(self, run_id: str, now: int) -> Json:
-        """Set a run to `cancelling`, unless it is already or has ended; its next step cancels it."""
-        if self.runs[run_id]["status"] not in ("queued", "in_progress", "requires_action"):
+        """Set a run that has not ended to `cancelling`, unless it is already; its next step cancels it."""
+        if self.runs[run_id]["status"] == "cancelling":
             return self.runs[run_id]
         run = {**self.runs[run_id], "status": "cancelling", "required_action": None}
         self.runs[run_id] = run

@@ -26,6 +26,7 @@ READ_RUN = Case(on=f"GET {RUN_PATH}")
 TWICE_READ_RUN = (*STARTED_RUN, READ_RUN, READ_RUN)
 """The steps to a run that has ended, or waits for the outputs of its calls."""
 UPDATE_RUN = Case({"metadata": {"a": "b"}}, on=f"POST {RUN_PATH}")
+CANCEL_RUN = Case(on=f"POST {RUN_PATH}/cancel")
 CALLS_TURN = ([function_call("f", {}, call_id="call_a"), function_call("g", {}, call_id="call_b")],)
 APPROVAL_REQUEST_TURN = ([mcp_approval_request("s", "f")],)
 CREATE_BARE_ASSISTANT = Case({"model": "gpt-4o"}, on="POST /assistants")
@@ -176,4 +177,26 @@ def update_active_run(request: Request, world: WorldView) -> Iterator[Json]:
     """A run in progress cannot be changed."""
     status = _find_run(request, world)["status"]
     if status in ("queued", "in_progress", "cancelling"):
+        yield {"status": status}
+
+
+@rule(
+    on="POST /threads/{thread_id}/runs/{run_id}/cancel",
+    error=bad_request("Cannot cancel run with status '{status}'."),
+    source=[
+        reported("https://github.com/danny-avila/LibreChat/issues/2632: the message, of a cancelled run", "2024-05"),
+        reported("public programs of two more origins, which look for the message", "2025"),
+    ],
+    assumed="that it is the same for a run that ended otherwise, and that a run may be cancelled twice while it stops",
+    rejects={
+        "Cannot cancel run with status 'completed'.": after(*TWICE_READ_RUN, CANCEL_RUN),
+        "Cannot cancel run with status 'cancelled'.": after(*STARTED_RUN, CANCEL_RUN, READ_RUN, CANCEL_RUN),
+    },
+    accepts=[after(*STARTED_RUN, CANCEL_RUN), after(*STARTED_RUN, CANCEL_RUN, CANCEL_RUN)],
+    fix="Read the run before it is cancelled; one that has ended needs no cancelling.",
+)
+def cancel_ended_run(request: Request, world: WorldView) -> Iterator[Json]:
+    """A run that has ended cannot be cancelled."""
+    status = _find_run(request, world)["status"]
+    if status in ("completed", "cancelled", "failed", "expired", "incomplete"):
         yield {"status": status}
