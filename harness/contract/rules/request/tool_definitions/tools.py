@@ -300,7 +300,7 @@ _FUNCTION: Json = {"type": "function", "function": {"name": "f"}}
 @rule(
     on=("POST /assistants", "POST /assistants/{assistant_id}"),
     when="response_format",
-    reads=(),
+    reads="tools",
     dialects=OPENAI,
     error=bad_request(
         "Invalid tools: all tools must be of type `function` when `response_format` is of type `json_schema`"
