@@ -175,12 +175,15 @@ def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | 
     files: dict[str, str | None] = {}
     kept = set[str]()
     for name, file, status in _walk(folder):
-        kept.add(name)
         earlier = before.get(name)
         if earlier is None or earlier[:2] != (status.st_size, status.st_mtime_ns) or earlier.content is not None:
-            content = file.read_bytes()
+            try:
+                content = file.read_bytes()
+            except FileNotFoundError:  # something that is still running has removed it
+                continue
             if earlier is None or content != earlier.content:
                 files[name] = content.decode(errors="replace")
+        kept.add(name)
     return dict(sorted({**files, **dict.fromkeys(before.keys() - kept)}.items()))
 
 

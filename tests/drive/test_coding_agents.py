@@ -89,6 +89,18 @@ def test_only_what_was_written_is_read(mock: Mock, codex: Any, monkeypatch: pyte
     assert sorted(name for name in read if name.endswith("txt")) == ["b.txt", "new.txt", "new.txt"]
 
 
+def test_a_file_that_vanishes_while_the_folder_is_read_is_no_file(
+    mock: Mock, codex: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_bytes(file: Path) -> bytes:
+        file.unlink()
+        raise FileNotFoundError(file)
+
+    mock.script(shell("printf new > a.txt"), message("Done."))
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    assert codex("Fix it.").files == {}
+
+
 def test_a_file_written_twice_in_one_tick_of_the_clock_is_seen(mock: Mock, codex: Any) -> None:
     (codex.folder / "a.txt").write_text("old")
     mock.script(shell("touch -r a.txt kept; printf new > a.txt; touch -r kept a.txt; rm kept"), message("Done."))

@@ -252,7 +252,7 @@ def csv_not_searchable(request: Request, world: WorldView) -> Iterator[Json]:
     sent = {
         "file_id": [body.get("file_id")],
         "file_ids": body.get("file_ids") or (),
-        "files": [one["file_id"] for one in body.get("files") or ()],
+        "files": [entry["file_id"] for entry in body.get("files") or ()],
     }
     for name, ids in sent.items():
         files = [file for id in ids if id and (file := world.uploads.file(id))]
