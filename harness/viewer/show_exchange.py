@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from linecache import getlines
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Any, TypeGuard
 
 from harness.analysis.flow import FlowStep, item_line
@@ -198,8 +197,10 @@ def _read_statement(file: str, line: int) -> str:
     for count in range(1, len(lines) + 1):
         text = dedent("".join(lines[:count])).strip()
         try:
-            ast.parse(text)
-        except SyntaxError:
+            # Inside a function, where `return` and `await` may stand. `ast.parse` would fail in CPython before 3.11.8
+            # when another thread parses at the same time (gh-106905).
+            compile(f"async def _():\n{indent(text, ' ')}\n pass", file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
             continue
         return text
     return lines[0].strip() if lines else ""

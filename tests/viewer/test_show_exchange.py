@@ -61,6 +61,20 @@ def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> 
     assert 'script("Never.")' in lines[never.line - 1]
 
 
+def scripted_by_return(asked: Asked) -> None:
+    return asked.mock.script(
+        "One.",
+    )
+
+
+def test_the_turn_is_shown_with_its_whole_statement(asked: Asked) -> None:
+    scripted_by_return(asked)
+    asked.ask("hi")
+    answered_by = asked.show().exchanges[0].answered_by
+    assert answered_by is not None
+    assert answered_by.source == 'return asked.mock.script(\n    "One.",\n)'
+
+
 def streamed(turn: Turn) -> list[StreamEvent]:
     """Return the events of a turn, with their content."""
     asked = Asked()
