@@ -55,7 +55,7 @@ RECORDED_ELSEWHERE = {
     "web_search_sources",
 }
 """Rules whose recording is public and not among those that are counted, so that nothing here can prove them."""
-REPORTED_NOT_MET = 99
+REPORTED_NOT_MET = 100
 """So many rules rest on reports alone: whoever adds one counts it here, a recording of one takes it away."""
 CREATE_WITHOUT_MODEL = refusal("Missing required parameter: 'model'.", "model", "missing_required_parameter")
 

@@ -65,6 +65,10 @@ def _agents(*names: str, **of_message: bool) -> Json:
     return {"type": "namespace", "name": "collaboration", "description": "d", "tools": functions}
 
 
+def _alone(name: str, **of_message: bool) -> Json:
+    return {"tools": _agents(name, **of_message)["tools"]}
+
+
 def _agent_namespaces(request: Request, family: Model | None) -> list[Json]:
     """Return the namespaces `collaboration` in a request to a model that has such a namespace itself."""
     if family is None or not family.name.startswith(_WITH_AGENTS):
@@ -116,10 +120,51 @@ def function_schema_reserved(request: Request, family: Model | None) -> Iterator
 
 
 def _is_encrypted(function: Json) -> bool:
-    schema: Any = function.get("parameters")
-    for name in ("properties", "message"):
-        schema = schema.get(name) if isinstance(schema, dict) else None  # the schemas accept any JSON as parameters
-    return not isinstance(schema, dict) or schema.get("encrypted") is True
+    message = _parameters(function).get("message")
+    return not isinstance(message, dict) or message.get("encrypted") is True
+
+
+def _parameters(function: Json) -> Json:
+    schema: Any = function.get("parameters")  # the schemas accept any JSON
+    schema = schema.get("properties") if isinstance(schema, dict) else None
+    return schema if isinstance(schema, dict) else {}
+
+
+@rule(
+    when="tools",
+    reads=(),
+    mentions='"encrypted"',
+    dialects=OPENAI,
+    since="2026-06-06",
+    error=bad_request(
+        "Invalid Value: 'tools'. Function 'functions.{name}' declares encrypted parameters but is not configured for "
+        "encrypted tool use by this model.",
+        "tools",
+    ),
+    source=[
+        reported("https://github.com/openai/codex/issues/26753: the whole body, for three models", "2026-06-06"),
+        reported("https://github.com/decolua/9router/issues/1758: gpt-5.5", "2026-06-09"),
+        reported("https://github.com/paradigmxyz/centaur/pull/499", "2026-06-11"),
+    ],
+    assumed="that models with a namespace `collaboration` accept them outside it, too",
+    rejects={
+        "Invalid Value: 'tools'. Function 'functions.spawn_agent' declares encrypted parameters but is not configured for "
+        "encrypted tool use by this model.": {"model": "gpt-5.5", **_alone("spawn_agent", encrypted=True)}
+    },
+    accepts=[
+        {"model": "gpt-5.5", **_alone("spawn_agent")},
+        {"model": "gpt-5.6-sol", **_alone("spawn_agent", encrypted=True)},
+    ],
+    fix="Leave `encrypted` out of the schemas of parameters.",
+)
+def encrypted_parameters_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+    """Only models that start agents themselves accept functions with encrypted parameters."""
+    if family is None or family.name.startswith(_WITH_AGENTS):
+        return
+    for tool in request.body["tools"] or ():
+        schemas = _parameters(tool).values() if tool["type"] == "function" else ()
+        if any(isinstance(schema, dict) and schema.get("encrypted") is True for schema in schemas):
+            yield {"name": tool["name"]}
 
 
 @rule(
