@@ -1,8 +1,12 @@
-"""Records in a World what the exchange of each operation stored or deleted: responses, threads, a project's objects."""
+"""Adds to a World what the API stored in recorded exchanges, as far as its answers show it.
+
+`judging` decides whether an answer is right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from harness.answers.response import render_input_items
@@ -14,6 +18,7 @@ from harness.contract.call import WorldCall, drop_nulls
 from harness.contract.check import check, check_answer
 from harness.core.exchange import Json, Request
 from harness.core.registry import Registry
+from harness.foundry.access import OWNERS
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
 from harness.foundry.agent_versions import AGENTS
 from harness.foundry.connections import CONNECTIONS, DEPLOYMENTS, new_connection
@@ -48,25 +53,8 @@ def typed_items(items: Sequence[Any]) -> list[Json]:
     return [item for item in objects if isinstance(item.get("type"), str) and isinstance(item.get("id", ""), str)]
 
 
-def _forget(tables: Sequence[str], parameter: str) -> Remember:
-    def forget(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-        for table in tables:
-            getattr(world.store, table).pop(request.params[parameter], None)
-
-    return forget
-
-
-for _deleted, _tables, _parameter in (
-    ("/responses/{response_id}", ("responses", "pending"), "response_id"),
-    ("/conversations/{conversation_id}", ("conversations",), "conversation_id"),
-    ("/assistants/{assistant_id}", ("assistants",), "assistant_id"),
-    ("/threads/{thread_id}", ("threads",), "thread_id"),
-):
-    remembers(f"DELETE {_deleted}")(_forget(_tables, _parameter))
-
-
-def play(world: World, request: Request) -> None:
-    """Let the mock itself handle a request to a Foundry project, unless it would refuse it."""
+def _play(world: World, request: Request) -> None:
+    """Let the mock itself handle a deletion, or a request to a Foundry project, unless it would refuse it."""
     if check(WorldCall(request, world)).violation is None:
         OPERATIONS[request.operation].handler(ApiCall(request, world))
 
@@ -143,31 +131,12 @@ def _remember_items_added(world: World, request: Request, answer: Json, events: 
         world.store.items.update((item["id"], item) for item in items if "id" in item)
 
 
-@remembers("DELETE /conversations/{conversation_id}/items/{item_id}")
-def _remember_item_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    if conversation := world.store.conversations.get(request.params["conversation_id"]):
-        gone = request.params["item_id"]
-        conversation.remove_item(gone)
-        world.store.items.pop(gone, None)
-
-
 @remembers("POST /files", "GET /files/{file_id}", "POST /vector_stores", "POST /vector_stores/{vector_store_id}/files")
 def _remember_uploaded(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         name = answer.get("filename") if request.operation == "POST /files" else ""
         store, purpose = request.params.get("vector_store_id", ""), str(answer.get("purpose") or "")
         world.uploads.presume(id, store, purpose, name if isinstance(name, str) else "")
-
-
-@remembers("DELETE /files/{file_id}", "DELETE /vector_stores/{vector_store_id}")
-def _remember_upload_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.uploads.delete(request.params.get("file_id") or request.params["vector_store_id"])
-
-
-@remembers("DELETE /vector_stores/{vector_store_id}/files/{file_id}")
-def _remember_removed(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    if store := world.uploads.store(request.params["vector_store_id"]):
-        store.files.pop(request.params["file_id"], None)
 
 
 THREAD_PATH, RUN_PATH = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -219,11 +188,6 @@ def _remember_thread(world: World, request: Request, answer: Json, events: Seque
 )
 def _remember_messages(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).messages.update((shown["id"], shown) for shown in _listed_objects(answer))
-
-
-@remembers(f"DELETE {THREAD_PATH}/messages/{{message_id}}")
-def _remember_message_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    _thread_of_request(world, request).messages.pop(request.params["message_id"], None)
 
 
 @remembers(
@@ -297,18 +261,6 @@ def _remember_agent(world: World, request: Request, answer: Json, events: Sequen
     _put_version(world, versions.get("latest") if isinstance(versions, dict) else None)
 
 
-@remembers("DELETE /agents/{agent_name}")
-def _remember_agent_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.store.table(AGENTS)[request.params["agent_name"]] = []
-
-
-@remembers(f"DELETE {VERSIONS_PATH}/{{agent_version}}")
-def _remember_version_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    name, number = request.params["agent_name"], request.params["agent_version"]
-    versions = world.store.table(AGENTS).get(name, ())
-    world.store.table(AGENTS)[name] = [version for version in versions if version.get("version") != number]
-
-
 @remembers("POST /agents/{agent_name}/endpoint/sessions")
 def _remember_session(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """Store a session under the id that the service assigned."""
@@ -362,3 +314,44 @@ def _remember_memory(world: World, request: Request, answer: Json, events: Seque
     store, id = world.store.table(MEMORY_STORES).get(request.params["name"]), answer.get("memory_id")
     if store is not None and isinstance(id, str) and {"scope", "kind", "content"} <= answer.keys():
         store.items[id] = answer
+
+
+MIN_REMEMBERED = 1000
+"""The minimum number of newest objects per table that a World remembers; older ones are dropped to bound memory."""
+_SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
+"""Tables that remember eight times as many objects."""
+
+
+def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:
+    """Record in `world` what an answered request stored or deleted.
+
+    `answer` is the object in the answer, `events` are the events of its stream.
+    """
+    operation = OPERATIONS.get(request.operation)
+    if note := REMEMBERED.get(request.operation):
+        note(world, request, answer if isinstance(answer, dict) else {}, events or ())
+    elif operation and (request.method == "DELETE" or (operation.is_project and request.method != "GET")):
+        _play(world, request)
+    else:
+        return
+    if user := user_of(request):
+        _note_owner(world, user, answer)
+    _forget_oldest(world)
+
+
+def _note_owner(world: World, user: str, answer: Any) -> None:
+    """Record the user on whose behalf a response or a conversation of Foundry was created."""
+    id = answer.get("id") if isinstance(answer, dict) else None
+    if isinstance(id, str) and (id in world.store.responses or id in world.store.conversations):
+        world.store.table(OWNERS).setdefault(id, user)
+
+
+def _forget_oldest(world: World) -> None:
+    """Drop the oldest objects of each table that has twice as many as it must remember."""
+    for name, remembered in world.store.tables.items():
+        if len(remembered) <= 2 * MIN_REMEMBERED:
+            continue
+        count = MIN_REMEMBERED * (8 if name in _SMALL_OBJECTS else 1)
+        if len(remembered) > 2 * count:
+            for key in list(islice(remembered, len(remembered) - count)):
+                del remembered[key]
