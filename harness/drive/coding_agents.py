@@ -17,13 +17,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 from weakref import finalize
 
 from harness.analysis.coding_run import CodingRun, list_commands
 from harness.core.errors import ConfigError
+from harness.core.exchange import Json
 from harness.core.registry import Registry
 from harness.core.text import show
 from harness.drive.run_program import run_program
@@ -42,7 +44,6 @@ ALONE = {
 """A proxy that is none: the agent reaches the mock, and no other host."""
 McpServers = Mapping[str, str | Sequence[str]]
 """MCP servers by name: the URL of one, or the command that starts it."""
-NO_SERVERS: McpServers = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +64,46 @@ class Setup:
         file.write_text(text, encoding="utf-8")
 
 
+LACKS: Mapping[str, str] = {
+    "mcp=…": "has no MCP servers",
+    "approves=False": "approves every command",
+    "images=…": "takes no images",
+    "resume=True": "resumes no session",
+}
+"""What some agents lack, by the option that they therefore refuse."""
+ONLY_RUNS = tuple(LACKS)
+"""What an agent lacks that takes nothing but a prompt."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodingCli:
     """A coding agent: its program, how to install it, and functions for the configuration and the command line.
 
-    `settle` returns further variables; `arguments` takes the prompt, the images, and whether the last session goes on.
+    `settle` returns further variables; `line` takes the prompt, the images, and whether the last session goes on. It
+    refuses the options that it `lacks`.
     """
 
     program: str
     install: str
     settle: Callable[[Setup], Mapping[str, str]]
-    arguments: Callable[[str, Sequence[str], bool], list[str]]
+    line: Callable[[str, Sequence[str], bool], list[str]]
+    lacks: Sequence[str] = ()
 
     def configure(self, setup: Setup) -> dict[str, str]:
         """Write the configuration into the home, and return the variables of the program."""
+        self._refuse({"mcp=…": bool(setup.mcp), "approves=False": not setup.approves})
         home = {"HOME": str(setup.home), "XDG_CONFIG_HOME": str(setup.home / ".config")}
         return {**home, KEY_VARIABLE: setup.api_key, **ALONE, **self.settle(setup)}
+
+    def arguments(self, prompt: str, images: Sequence[str], resume: bool) -> list[str]:
+        """Return the arguments of a run."""
+        self._refuse({"images=…": bool(images), "resume=True": resume})
+        return self.line(prompt, images, resume)
+
+    def _refuse(self, asked: Mapping[str, bool]) -> None:
+        for option in self.lacks:
+            if asked.get(option):
+                raise ConfigError(f"{self.program} {LACKS[option]}: leave out {option}.")
 
 
 CODING_AGENTS: Registry[CodingCli] = Registry("coding agent")
@@ -91,6 +116,14 @@ def find_coding_agent(name: str) -> CodingCli:
         more = " Claude Code speaks Anthropic's Messages API, which the mock does not." if "claude" in name else ""
         raise ConfigError(f"no coding agent {name!r}. Use one of: {', '.join(CODING_AGENTS)}.{more}")
     return CODING_AGENTS[name]
+
+
+class SetupOptions(TypedDict, total=False):
+    """The options of a coding agent that go into its configuration; see `Setup`."""
+
+    model: str
+    approves: bool
+    mcp: McpServers
 
 
 class CodingAgent:
@@ -107,11 +140,9 @@ class CodingAgent:
         folder: Path | str | None = None,
         *,
         program: Path | str | None = None,
-        model: str = MODEL,
-        approves: bool = True,
-        mcp: McpServers = NO_SERVERS,
         arguments: Sequence[str] = (),
         timeout: float = SECONDS,
+        **options: Unpack[SetupOptions],
     ) -> None:
         self._cli = find_coding_agent(name)
         if not (found := shutil.which(str(program or self._cli.program))):
@@ -119,7 +150,8 @@ class CodingAgent:
                 f"{name}: {program or self._cli.program} is not there. Install it: {self._cli.install}; or "
                 "pass its path: program=…"
             )
-        _check_servers(mcp)
+        if problem := _find_problem(arguments, timeout, options.get("mcp", {})):
+            raise ConfigError(f"{name}: {problem}")
         if folder and Path(folder).exists() and not Path(folder).is_dir():
             raise ConfigError(f"{name}: {folder} is not a folder. Pass the folder in which the agent works.")
         kept_in = Path(mkdtemp(prefix=f"harness-{name}-"))
@@ -127,7 +159,7 @@ class CodingAgent:
         self.folder = Path(folder) if folder else kept_in / "folder"
         self.folder.mkdir(parents=True, exist_ok=True)
         self._program, self._mock, self._timeout, self._arguments = found, mock, timeout, list(arguments)
-        setup = Setup(kept_in / "home", mock.base_url, mock.api_key, model, approves, mcp)
+        setup = Setup(kept_in / "home", mock.base_url, mock.api_key, **options)
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
         self._environment = {**kept, "TERM": "dumb", **self._cli.configure(setup)}
 
@@ -144,13 +176,20 @@ class CodingAgent:
         return CodingRun(ended.code, ended.output, ended.errors, files, commands)
 
 
-def _check_servers(servers: McpServers) -> None:
-    """Refuse MCP servers that are neither a URL nor a command; ConfigError."""
+def _find_problem(arguments: Any, timeout: Any, servers: Any) -> str:
+    """Say what an agent cannot run with; empty if nothing is wrong."""
+    if isinstance(arguments, str) or not isinstance(arguments, Sequence):
+        return f'arguments = {show(arguments)}: pass a list, ["--verbose"].'
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        return f"timeout = {show(timeout)}: pass a number of seconds above 0."
+    if not isinstance(servers, Mapping):
+        return f'mcp = {show(servers)}: pass the servers by name, {{"sums": ["python", "server.py"]}}.'
     for name, server in servers.items():
         if not server or not isinstance(server, str | Sequence):
-            raise ConfigError(
+            return (
                 f'mcp: {name} is {show(server)}. Pass the command that starts it, ["python", "server.py"], or its URL.'
             )
+    return ""
 
 
 class _File(NamedTuple):
@@ -165,9 +204,17 @@ def _list_files(folder: Path) -> dict[str, _File]:
     """List the files of a folder, except those of Git, by relative path."""
     recent = time.time_ns() - COARSEST_CLOCK
     return {
-        name: _File(status.st_size, status.st_mtime_ns, file.read_bytes() if status.st_mtime_ns > recent else None)
+        name: _File(status.st_size, status.st_mtime_ns, _read(file) if status.st_mtime_ns > recent else None)
         for name, file, status in _walk(folder)
     }
+
+
+def _read(file: Path) -> bytes | None:
+    """Read a file; None for one that nobody may read, or that something still running has removed."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
 
 
 def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | None]:
@@ -177,11 +224,10 @@ def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | 
     for name, file, status in _walk(folder):
         earlier = before.get(name)
         if earlier is None or earlier[:2] != (status.st_size, status.st_mtime_ns) or earlier.content is not None:
-            try:
-                content = file.read_bytes()
-            except FileNotFoundError:  # something that is still running has removed it
+            content = _read(file)
+            if content is None and not file.exists():
                 continue
-            if earlier is None or content != earlier.content:
+            if content is not None and (earlier is None or content != earlier.content):
                 files[name] = content.decode(errors="replace")
         kept.add(name)
     return dict(sorted({**files, **dict.fromkeys(before.keys() - kept)}.items()))
@@ -197,18 +243,29 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
                     yield file.relative_to(folder).as_posix(), file, known
 
 
+def _servers(setup: Setup, remote: Json, local: Callable[[str | Sequence[str]], Json]) -> dict[str, Json]:
+    """Return the MCP servers in an agent's form: members of one with a URL, beside that, and all of one with a command."""
+    return {
+        name: {**remote, "url": server} if isinstance(server, str) else local(server)
+        for name, server in setup.mcp.items()
+    }
+
+
 def _settle_codex(setup: Setup) -> dict[str, str]:
     provider = {"name": "mock", "base_url": setup.base_url, "wire_api": "responses", "env_key": KEY_VARIABLE}
-    approvals = ("never", "danger-full-access") if setup.approves else ("never", "read-only")
-    lines = [f"model = {json.dumps(setup.model)}", 'model_provider = "mock"', f'approval_policy = "{approvals[0]}"']
-    lines += [f'sandbox_mode = "{approvals[1]}"', "[analytics]", "enabled = false", "[model_providers.mock]"]
+    sandbox = "danger-full-access" if setup.approves else "read-only"
+    lines = [f"model = {json.dumps(setup.model)}", 'model_provider = "mock"', 'approval_policy = "never"']
+    lines += [f'sandbox_mode = "{sandbox}"', "[analytics]", "enabled = false", "[model_providers.mock]"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in provider.items()]
-    for name, server in setup.mcp.items():
+    for name, server in _servers(setup, {}, _split_command).items():
         lines += [f"[mcp_servers.{json.dumps(name)}]"]
-        command = {"url": server} if isinstance(server, str) else {"command": server[0], "args": list(server[1:])}
-        lines += [f"{member} = {json.dumps(value)}" for member, value in command.items()]
+        lines += [f"{member} = {json.dumps(value)}" for member, value in server.items()]
     setup.write(".codex/config.toml", "\n".join(lines) + "\n")
     return {"CODEX_HOME": str(setup.home / ".codex")}
+
+
+def _split_command(server: str | Sequence[str]) -> Json:
+    return {"command": server[0], "args": list(server[1:])}
 
 
 def _codex_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
@@ -217,12 +274,10 @@ def _codex_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[s
 
 
 def _settle_copilot(setup: Setup) -> dict[str, str]:
-    servers = {
-        name: {"type": "http", "url": server, "tools": ["*"]}
-        if isinstance(server, str)
-        else {"type": "local", "command": server[0], "args": list(server[1:]), "tools": ["*"]}
-        for name, server in setup.mcp.items()
-    }
+    every = {"tools": ["*"]}
+    servers = _servers(
+        setup, {"type": "http", **every}, lambda server: {"type": "local", **_split_command(server), **every}
+    )
     setup.write(".copilot/mcp-config.json", json.dumps({"mcpServers": servers}))
     provider = {"BASE_URL": setup.base_url, "TYPE": "openai", "API_KEY": setup.api_key, "WIRE_API": "responses"}
     variables = {f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()}
@@ -235,13 +290,8 @@ def _copilot_arguments(prompt: str, images: Sequence[str], resume: bool) -> list
     return [*(["--continue"] if resume else []), *attached, "--prompt", prompt]
 
 
-def _opencode_config(setup: Setup) -> str:
-    servers = {
-        name: {"type": "remote", "url": server}
-        if isinstance(server, str)
-        else {"type": "local", "command": list(server)}
-        for name, server in setup.mcp.items()
-    }
+def _settle_opencode(setup: Setup, name: str = "opencode") -> dict[str, str]:
+    servers = _servers(setup, {"type": "remote"}, lambda server: {"type": "local", "command": list(server)})
     options = {"baseURL": setup.base_url, "apiKey": setup.api_key}
     model, parts = f"openai/{setup.model}", ("text", "image")
     known = {"name": setup.model, "attachment": True, "modalities": {"input": parts, "output": ["text"]}}
@@ -258,17 +308,8 @@ def _opencode_config(setup: Setup) -> str:
         "agent": {"title": {"disable": True}},  # it would ask the model for a title of the session
         "provider": {"openai": {"options": options, "models": {setup.model: known}}},
     }
-    return json.dumps(config)
-
-
-def _settle_opencode(setup: Setup) -> dict[str, str]:
-    setup.write(".config/opencode/opencode.json", _opencode_config(setup))
-    return dict.fromkeys(("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"), "1")
-
-
-def _settle_kilo(setup: Setup) -> dict[str, str]:
-    setup.write(".config/kilo/kilo.json", _opencode_config(setup))
-    return dict.fromkeys(("KILO_DISABLE_AUTOUPDATE", "KILO_DISABLE_MODELS_FETCH"), "1")
+    setup.write(f".config/{name}/{name}.json", json.dumps(config))
+    return dict.fromkeys((f"{name.upper()}_DISABLE_AUTOUPDATE", f"{name.upper()}_DISABLE_MODELS_FETCH"), "1")
 
 
 def _opencode_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
@@ -280,23 +321,7 @@ def _opencode_arguments(prompt: str, images: Sequence[str], resume: bool) -> lis
     ]
 
 
-def _refuse_options(name: str, setup: Setup) -> None:
-    """Refuse what an agent cannot be configured with."""
-    if setup.mcp:
-        raise ConfigError(f"{name} has no MCP servers: leave out mcp=….")
-    if not setup.approves:
-        raise ConfigError(f"{name} approves every command: leave out approves=False.")
-
-
-def _refuse_arguments(name: str, images: Sequence[str], resume: bool) -> None:
-    if images:
-        raise ConfigError(f"{name} takes no images: leave out images=….")
-    if resume:
-        raise ConfigError(f"{name} resumes no session: leave out resume=True.")
-
-
 def _settle_pi(setup: Setup) -> dict[str, str]:
-    _refuse_options("pi", setup)
     model = {"id": setup.model, "name": setup.model, "reasoning": True, "input": ["text", "image"]}
     limits = {"contextWindow": 272_000, "maxTokens": 128_000}
     free = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
@@ -312,7 +337,6 @@ def _pi_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]
 
 
 def _settle_cline(setup: Setup) -> dict[str, str]:
-    _refuse_options("cline", setup)
     name = "openai-native"
     settings = {"provider": name, "apiKey": setup.api_key, "model": setup.model, "baseUrl": setup.base_url}
     provider = {"settings": settings, "updatedAt": "2026-11-29T00:00:00.000Z", "tokenSource": "manual"}
@@ -323,12 +347,10 @@ def _settle_cline(setup: Setup) -> dict[str, str]:
 
 
 def _cline_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
-    _refuse_arguments("cline", images, resume)
     return ["--provider", "openai-native", prompt]
 
 
 def _settle_code_puppy(setup: Setup) -> dict[str, str]:
-    _refuse_options("code-puppy", setup)
     endpoint = {"url": setup.base_url, "api_key": setup.api_key}
     model = {"type": "custom_openai_responses", "name": setup.model, "custom_endpoint": endpoint}
     setup.write(".code_puppy/extra_models.json", json.dumps({"mock": {**model, "context_length": 272_000}}))
@@ -339,19 +361,16 @@ def _settle_code_puppy(setup: Setup) -> dict[str, str]:
 
 
 def _code_puppy_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
-    _refuse_arguments("code-puppy", images, resume)
     return ["--prompt", prompt]
 
 
 def _settle_mini(setup: Setup) -> dict[str, str]:
-    _refuse_options("mini", setup)
     settings = {"GLOBAL_CONFIG_DIR": str(setup.home), "CONFIGURED": "true", "MODEL_NAME": f"openai/{setup.model}"}
     variables = {f"MSWEA_{name}": value for name, value in settings.items()}
     return {**variables, "MSWEA_COST_TRACKING": "ignore_errors", "OPENAI_BASE_URL": setup.base_url}
 
 
 def _mini_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
-    _refuse_arguments("mini", images, resume)
     alone = ["--yolo", "--exit-immediately", "--cost-limit", "0"]
     return ["--model-class", "litellm_response", *alone, "--task", prompt]
 
@@ -360,10 +379,10 @@ for _cli in (
     CodingCli("codex", "npm install -g @openai/codex", _settle_codex, _codex_arguments),
     CodingCli("copilot", "npm install -g @github/copilot", _settle_copilot, _copilot_arguments),
     CodingCli("opencode", "npm install -g opencode-ai", _settle_opencode, _opencode_arguments),
-    CodingCli("kilo", "npm install -g @kilocode/cli", _settle_kilo, _opencode_arguments),
-    CodingCli("pi", "npm install -g @earendil-works/pi-coding-agent", _settle_pi, _pi_arguments),
-    CodingCli("cline", "npm install -g cline", _settle_cline, _cline_arguments),
-    CodingCli("code-puppy", "pip install code-puppy", _settle_code_puppy, _code_puppy_arguments),
-    CodingCli("mini", "pip install mini-swe-agent", _settle_mini, _mini_arguments),
+    CodingCli("kilo", "npm install -g @kilocode/cli", partial(_settle_opencode, name="kilo"), _opencode_arguments),
+    CodingCli("pi", "npm install -g @earendil-works/pi-coding-agent", _settle_pi, _pi_arguments, ONLY_RUNS[:2]),
+    CodingCli("cline", "npm install -g cline", _settle_cline, _cline_arguments, ONLY_RUNS),
+    CodingCli("code-puppy", "pip install code-puppy", _settle_code_puppy, _code_puppy_arguments, ONLY_RUNS),
+    CodingCli("mini", "pip install mini-swe-agent", _settle_mini, _mini_arguments, ONLY_RUNS),
 ):
     CODING_AGENTS.add(_cli.program, _cli)

@@ -46,12 +46,15 @@ AGENT = """
 """
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    file = tmp_path / "codex"
-    file.write_text(f"#!{sys.executable}\n{dedent(AGENT)}")
+def write_program(file: Path, text: str) -> Path:
+    file.write_text(f"#!{sys.executable}\n{dedent(text)}")
     file.chmod(file.stat().st_mode | stat.S_IEXEC)
     return file
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    return write_program(tmp_path / "codex", AGENT)
 
 
 @pytest.fixture
@@ -118,22 +121,28 @@ def test_the_exit_code_is_the_agents(mock: Mock, codex: Any) -> None:
     assert codex("Please fail.").exit_code == 3
 
 
-@pytest.mark.harness(unused="allow")
-def test_a_program_that_does_not_end_is_given_up(mock: Mock, program: Path) -> None:
-    mock.script(shell("sleep 60"))
-    with pytest.raises(AssertionError, match=r"codex did not end within 1 s\."):
-        mock.coding_agent("codex", program=program, timeout=1.0)("Wait.")
-
-
-def test_of_what_a_program_without_an_end_printed_the_last_is_quoted(mock: Mock, tmp_path: Path) -> None:
-    program = tmp_path / "loud"
-    program.write_text(
-        f"#!{sys.executable}\nimport time\nprint('x' * 50_000 + ' stuck here', flush=True)\ntime.sleep(60)"
-    )
-    program.chmod(program.stat().st_mode | stat.S_IEXEC)
-    with pytest.raises(AssertionError, match="stuck here") as problem:
-        mock.coding_agent("codex", program=program, timeout=1.0)("Wait.")
+def test_a_program_that_does_not_end_is_given_up_and_the_last_that_it_printed_is_quoted(
+    mock: Mock, tmp_path: Path
+) -> None:
+    loud = "import time\nprint('x' * 50_000 + ' stuck here', flush=True)\ntime.sleep(60)"
+    codex = mock.coding_agent("codex", program=write_program(tmp_path / "loud", loud), timeout=1.0)
+    with pytest.raises(AssertionError, match=r"(?s)codex did not end within 1 s\..* stuck here$") as problem:
+        codex("Wait.")
     assert len(str(problem.value)) < 3_000
+
+
+def test_a_file_that_nobody_may_read_ends_no_run(mock: Mock, codex: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_bytes = Path.read_bytes
+
+    def read(file: Path) -> bytes:
+        if file.name == "secret.txt":
+            raise PermissionError(13, "Permission denied", str(file))
+        return read_bytes(file)
+
+    (codex.folder / "secret.txt").write_text("old")
+    monkeypatch.setattr(Path, "read_bytes", read)
+    mock.script(shell("printf longer > secret.txt; printf new > a.txt"), message("Done."))
+    assert codex("Fix it.").files == {"a.txt": "new"}
 
 
 def test_a_program_that_is_not_there_is_named_with_its_package(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,16 +165,22 @@ def test_without_the_fixture_there_is_the_class(mock: Mock) -> None:
     assert CodingAgent.__module__ == "harness.drive.coding_agents"
 
 
+def configured(name: str, home: Path, **options: Any) -> tuple[str, dict[str, str]]:
+    """Configure an agent; return everything that it is told, and the variables among that."""
+    variables = CODING_AGENTS[name].configure(Setup(home, "http://127.0.0.1:2/v1", "sk-1", **options))
+    written = "".join(file.read_text() for file in home.rglob("*") if file.is_file())
+    return written + json.dumps(variables), variables
+
+
 SERVERS = {"remote": "http://127.0.0.1:1/mcp", "local": ["python", "server.py"]}
 
 
 @pytest.mark.parametrize("name", ["codex", "copilot", "opencode", "kilo"])
 def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
-    variables = CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", mcp=SERVERS))
-    written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
-    assert "http://127.0.0.1:1/mcp" in written
-    assert "server.py" in written
-    assert "http://127.0.0.1:2/v1" in written + json.dumps(variables)
+    told, variables = configured(name, tmp_path, mcp=SERVERS)
+    assert "http://127.0.0.1:1/mcp" in told
+    assert "server.py" in told
+    assert "http://127.0.0.1:2/v1" in told
     assert variables["HOME"] == str(tmp_path)
 
 
@@ -175,7 +190,7 @@ def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
 )
 def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, name: str, setup: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} {problem}"):
-        CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", **setup))
+        configured(name, tmp_path, **setup)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +198,11 @@ def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, name: str, se
     [
         ({"mcp": {"sums": []}}, r"mcp: sums is \[\]\. Pass the command that starts it"),
         ({"mcp": {"sums": 3}}, r"mcp: sums is 3\. Pass the command"),
+        ({"mcp": ["sums"]}, r"mcp = \['sums'\]: pass the servers by name"),
         ({"folder": __file__}, "is not a folder"),
+        ({"timeout": -1}, "timeout = -1: pass a number of seconds above 0"),
+        ({"timeout": "x"}, "timeout = 'x': pass a number"),
+        ({"arguments": "--x"}, "arguments = '--x': pass a list"),
     ],
 )
 def test_what_an_agent_cannot_run_with_is_named(mock: Mock, program: Path, given: Any, problem: str) -> None:
@@ -208,10 +227,9 @@ def test_images_and_sessions_that_a_coding_agent_does_not_have_are_reported(name
 
 @pytest.mark.parametrize("name", ["cline", "code-puppy", "mini"])
 def test_the_address_is_in_the_files_or_the_variables(tmp_path: Path, name: str) -> None:
-    variables = CODING_AGENTS[name].configure(Setup(tmp_path, "http://127.0.0.1:2/v1", "sk-1", "gpt-5.6-sol"))
-    written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file()) + json.dumps(variables)
-    assert "http://127.0.0.1:2/v1" in written
-    assert "gpt-5.6-sol" in written
+    told, _ = configured(name, tmp_path, model="gpt-5.6-sol")
+    assert "http://127.0.0.1:2/v1" in told
+    assert "gpt-5.6-sol" in told
     assert CODING_AGENTS[name].arguments("Go.", [], False)[-1] == "Go."
 
 

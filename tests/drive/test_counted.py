@@ -7,6 +7,7 @@ import inspect
 import json
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -62,121 +63,118 @@ def deploy(ref: str) -> Any:
     return f"{ref} is live"
 
 
-class TestAToolThatRan:
-    @pytest.mark.parametrize(
-        "text", ["v2 is live", '"v2 is live"', '{"result": "v2 is live"}', "v2 is…", "Result: v2 is live\n(1 s)"]
-    )
-    def test_a_tool_that_ran_is_answered_with_what_it_returned(self, client: Client, text: str) -> None:
-        counted(deploy)("v2")
-        assert answered(client, text) == []
+def returning(returned: Any) -> Callable[[str], Any]:
+    """Build a tool `deploy` that returns this, or raises it."""
 
-    @pytest.mark.parametrize("text", [SKIPPED, "interrupted", "ok", "v3 is live"])
-    def test_a_tool_that_ran_is_not_answered_with_another_text(self, client: Client, text: str) -> None:
-        counted(deploy)("v2")
-        assert answered(client, text) == [
-            "function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "
-            f'"{text}", but deploy returned "v2 is live"'
-        ]
+    def deploy(ref: str) -> Any:
+        if isinstance(returned, Exception):
+            raise returned
+        return returned
 
-    @pytest.mark.parametrize(("text", "count"), [("The user denied it.", 0), ("Another text.", 0), (SKIPPED, 1)])
-    def test_once_did_not_run_for_a_second_call(self, client: Client, text: str, count: int) -> None:
-        counted(deploy)("v2")
-        assert len(answered(client, "v2 is live", text)) == count
+    return deploy
 
-    def test_a_tool_that_ran_after_it_was_denied_is_answered_twice(self, client: Client) -> None:
-        counted(deploy)("v2")
-        assert answered(client, "The user denied it.", "v2 is live") == []
 
-    def test_twice_is_answered_twice(self, client: Client) -> None:
-        tool = counted(deploy)
+RING: list[Any] = ["v2"]
+RING.append(RING)
+
+
+@pytest.mark.parametrize(
+    ("returned", "text"),
+    [
+        ("v2 is live", "v2 is live"),
+        ("v2 is live", '"v2 is live"'),
+        ("v2 is live", '{"result": "v2 is live"}'),
+        ("v2 is live", "v2 is…"),
+        ("v2 is live", "Result: v2 is live\n(1 s)"),
+        ({"city": "Paris", "degrees": 18}, '{"city":"Paris","degrees":18}'),
+        ({"city": "Paris", "degrees": 18}, "{'city': 'Paris', 'degrees': 18}"),
+        (Report(City.PARIS, 18.5, object()), json.dumps({"city": "paris", "degrees": 18.5})),
+        ([True, "yes"], '[true, "yes"]'),
+        (None, "Success."),
+        (object(), "<object>"),
+        ("", "(no output)"),
+        (RING, "v2"),
+        (OSError("v2"), "An error occurred while running the tool: v2"),
+    ],
+)
+def test_a_tool_that_ran_is_answered_with_what_it_returned_or_a_framework_makes_of_it(
+    client: Client, returned: Any, text: str
+) -> None:
+    with suppress(OSError):
+        counted(returning(returned))("v2")
+    assert answered(client, text) == []
+
+
+@pytest.mark.parametrize("text", [SKIPPED, "interrupted", "ok", "v3 is live"])
+def test_a_tool_that_ran_is_not_answered_with_another_text(client: Client, text: str) -> None:
+    counted(deploy)("v2")
+    assert answered(client, text) == [
+        "function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "
+        f'"{text}", but deploy returned "v2 is live"'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runs", "texts", "lost"),
+    [
+        (1, ["v2 is live", "The user denied it."], 0),
+        (1, ["v2 is live", "Another text."], 0),
+        (1, ["v2 is live", SKIPPED], 1),
+        (1, ["The user denied it.", "v2 is live"], 0),
+        (2, ["v2 is live", SKIPPED], 1),
+    ],
+)
+def test_each_run_answers_one_call(client: Client, runs: int, texts: list[str], lost: int) -> None:
+    tool = counted(deploy)
+    for _ in range(runs):
         tool("v2")
-        tool("v2")
-        assert len(answered(client, "v2 is live", SKIPPED)) == 1
-
-    def test_a_tool_that_ran_may_have_failed(self, client: Client) -> None:
-        def deploy(ref: str) -> None:
-            raise OSError(ref)
-
-        with pytest.raises(OSError, match="v2"):
-            counted(deploy)("v2")
-        assert answered(client, "An error occurred while running the tool: v2") == []
-
-    @pytest.mark.parametrize(
-        ("returned", "text"),
-        [
-            ({"city": "Paris", "degrees": 18}, '{"city":"Paris","degrees":18}'),
-            ({"city": "Paris", "degrees": 18}, "{'city': 'Paris', 'degrees': 18}"),
-            (Report(City.PARIS, 18.5, object()), json.dumps({"city": "paris", "degrees": 18.5})),
-            ([True, "yes"], '[true, "yes"]'),
-            (None, "Success."),
-            (object(), "<object>"),
-            ("", "(no output)"),
-        ],
-    )
-    def test_a_tool_that_ran_may_return_what_a_framework_prints(self, client: Client, returned: Any, text: str) -> None:
-        def deploy(ref: str) -> Any:
-            return returned
-
-        counted(deploy)("v2")
-        assert answered(client, text) == []
-
-    def test_a_tool_that_ran_may_return_an_object_that_holds_itself(self, client: Client) -> None:
-        ring: list[Any] = ["v2"]
-        ring.append(ring)
-
-        def deploy(ref: str) -> Any:
-            return ring
-
-        counted(deploy)("v2")
-        assert answered(client, "v2") == []
-
-    def test_a_tool_that_ran_may_get_arguments_that_a_framework_has_parsed(self, client: Client) -> None:
-        def deploy(count: int, city: City) -> str:
-            return "v2 is live"
-
-        counted(deploy)(3, City.PARIS)
-        assert len(answered(client, SKIPPED, arguments='{"city": "paris", "count": 3}')) == 1
+    assert len(answered(client, *texts)) == lost
 
 
-class TestAToolThatDidNotRun:
-    def test_a_tool_that_did_not_run_is_answered_with_a_placeholder(self, client: Client) -> None:
-        counted(deploy)
-        assert answered(client, SKIPPED) == [
-            f'function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "{SKIPPED}"'
-        ]
+def test_a_run_is_of_a_call_whose_arguments_a_framework_has_parsed(client: Client) -> None:
+    def deploy(count: int, city: City) -> str:
+        return "v2 is live"
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "Tool execution was not approved; it was skipped.",
-            "Not executed: the user denied it.",
-            "Tool not executed - a final result was already processed.",
-            "Invalid arguments: not run.",
-            '{"cancelled": 0}',
-        ],
-    )
-    def test_a_tool_that_did_not_run_may_be_answered_with_the_reason(self, client: Client, text: str) -> None:
-        counted(deploy)
-        assert answered(client, text) == []
+    counted(deploy)(3, City.PARIS)
+    assert len(answered(client, SKIPPED, arguments='{"city": "paris", "count": 3}')) == 1
 
-    def test_a_tool_that_did_not_run_is_not_known_when_nothing_counts_it(self, client: Client) -> None:
-        assert answered(client, SKIPPED) == []
 
-    def test_a_tool_that_did_not_run_is_known_by_its_module(self) -> None:
-        counted(deploy)
-        client = Client()
-        with record_runs(client.world.tool_runs, __name__):
-            assert len(answered(client, SKIPPED)) == 1
+def test_a_tool_that_did_not_run_is_not_answered_with_a_placeholder(client: Client) -> None:
+    counted(deploy)
+    assert answered(client, SKIPPED) == [
+        f'function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "{SKIPPED}"'
+    ]
 
-    def test_a_tool_that_did_not_run_of_an_earlier_test_is_not_looked_at(self) -> None:
-        client = Client()
-        with record_runs(client.world.tool_runs, "no module"):
-            tool: Callable[[str], Any] = counted(deploy)
-        tool("v2")
-        assert len(client.world.tool_runs.finished) == 0
-        other = Client()
-        with record_runs(other.world.tool_runs, "no module"):
-            assert answered(other, SKIPPED) == []
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tool execution was not approved; it was skipped.",
+        "Not executed: the user denied it.",
+        "Tool not executed - a final result was already processed.",
+        "Invalid arguments: not run.",
+        '{"cancelled": 0}',
+    ],
+)
+def test_a_tool_that_did_not_run_is_answered_with_the_reason(client: Client, text: str) -> None:
+    counted(deploy)
+    assert answered(client, text) == []
+
+
+@pytest.mark.parametrize(("module", "lost"), [("no module", 0), (__name__, 1)])
+def test_a_tool_that_was_counted_before_the_test_is_known_by_its_module(module: str, lost: int) -> None:
+    counted(deploy)
+    client = Client()
+    with record_runs(client.world.tool_runs, module):
+        assert len(answered(client, SKIPPED)) == lost
+
+
+def test_a_run_after_a_test_is_not_of_that_test() -> None:
+    client = Client()
+    with record_runs(client.world.tool_runs, "no module"):
+        tool: Callable[[str], Any] = counted(deploy)
+    tool("v2")
+    assert len(client.world.tool_runs.finished) == 0
 
 
 def test_a_prompt_may_follow_a_call_that_was_given_up(client: Client) -> None:
@@ -186,44 +184,44 @@ def test_a_prompt_may_follow_a_call_that_was_given_up(client: Client) -> None:
     assert client.mock.losses == []
 
 
-class TestACountedTool:
-    def test_remembers_the_arguments_of_each_run_by_name(self) -> None:
-        def deploy(ref: str, *, force: bool = False) -> str:
-            return ref
+def test_a_counted_tool_remembers_the_arguments_of_each_run_by_name() -> None:
+    def deploy(ref: str, *, force: bool = False) -> str:
+        return ref
 
-        tool = counted(deploy)
-        assert [tool("v1"), tool(ref="v2", force=True)] == ["v1", "v2"]
-        assert tool.runs == [{"ref": "v1"}, {"ref": "v2", "force": True}]
+    tool = counted(deploy)
+    assert [tool("v1"), tool(ref="v2", force=True)] == ["v1", "v2"]
+    assert tool.runs == [{"ref": "v1"}, {"ref": "v2", "force": True}]
 
-    def test_a_counted_tool_of_a_coroutine_function_stays_one(self) -> None:
-        async def deploy(ref: str) -> str:
-            return ref
 
-        tool = counted(deploy)
-        assert inspect.iscoroutinefunction(tool)
-        assert asyncio.run(tool("v1")) == "v1"
-        assert tool.runs == [{"ref": "v1"}]
+def test_a_counted_tool_of_a_coroutine_function_stays_one() -> None:
+    async def deploy(ref: str) -> str:
+        return ref
 
-    def test_a_counted_tool_counts_a_run_that_fails(self) -> None:
-        def deploy() -> None:
-            raise OSError("down")
+    tool = counted(deploy)
+    assert inspect.iscoroutinefunction(tool)
+    assert asyncio.run(tool("v1")) == "v1"
+    assert tool.runs == [{"ref": "v1"}]
 
-        tool = counted(deploy)
-        with pytest.raises(OSError, match="down"):
-            tool()
-        assert tool.runs == [{}]
 
-    def test_a_counted_tool_looks_like_the_function(self) -> None:
-        def deploy(ref: str, count: int = 1) -> str:
-            """Deploy it."""
-            return ref
+def test_a_counted_tool_counts_a_run_that_fails() -> None:
+    tool = counted(returning(OSError("down")))
+    with pytest.raises(OSError, match="down"):
+        tool("v1")
+    assert tool.runs == [{"ref": "v1"}]
 
-        tool: Any = counted(deploy)
-        assert (tool.__name__, tool.__doc__) == ("deploy", "Deploy it.")
-        assert inspect.signature(tool) == inspect.signature(deploy)
-        assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
 
-    @pytest.mark.parametrize(("no_function", "words"), [(3, "pass the function itself"), (iter, "your own function")])
-    def test_a_counted_tool_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
-        with pytest.raises(ConfigError, match=words):
-            counted(no_function)
+def test_a_counted_tool_looks_like_the_function() -> None:
+    def deploy(ref: str, count: int = 1) -> str:
+        """Deploy it."""
+        return ref
+
+    tool: Any = counted(deploy)
+    assert (tool.__name__, tool.__doc__) == ("deploy", "Deploy it.")
+    assert inspect.signature(tool) == inspect.signature(deploy)
+    assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
+
+
+@pytest.mark.parametrize(("no_function", "words"), [(3, "pass the function itself"), (iter, "your own function")])
+def test_a_counted_tool_is_made_of_a_function_with_a_signature(no_function: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        counted(no_function)
