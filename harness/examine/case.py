@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import chain, repeat
-from typing import Any, Literal, NamedTuple
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
 
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Exchange, Request
@@ -76,6 +77,32 @@ class ObservedRun:
 
 Check = Callable[[ObservedRun], Iterator[str]]
 """Yields a line for everything that a correct client would have shown or done differently."""
+Expected = ParamSpec("Expected")
+_OF_FAILURES: set[Check] = set()
+
+
+def check(look: Callable[Concatenate[ObservedRun, Expected], Iterator[str]]) -> Callable[Expected, Check]:
+    """Turn a function of a run and of what is expected into one that makes a check from the latter."""
+
+    @wraps(look)
+    def make(*expected: Expected.args, **named: Expected.kwargs) -> Check:
+        return lambda seen: look(seen, *expected, **named)
+
+    return make
+
+
+def check_of_failure(look: Callable[Concatenate[ObservedRun, Expected], Iterator[str]]) -> Callable[Expected, Check]:
+    """Turn a function into one that makes checks of errors, or checks that pass after one: a case with these may fail."""
+    make = check(look)
+
+    @wraps(look)
+    def make_and_note(*expected: Expected.args, **named: Expected.kwargs) -> Check:
+        _OF_FAILURES.add(made := make(*expected, **named))
+        return made
+
+    return make_and_note
+
+
 Script = Callable[[Mock], object]
 
 
@@ -87,7 +114,8 @@ class ClientCase:
     `needs` are the features (`FEATURES`) without which a client cannot run the case; `states`, `streams` and
     `dialects` limit its modes. With `fails`, which some checks imply, the task may end in an error (if it must, a
     check requires that); `refused` names the rules whose refusal the case provokes, `losses` the losses that belong to
-    it. With `spare`, turns of the script may be left. `seconds` is the time limit of one run.
+    it. With `spare`, which an explicit `fails` implies, turns of the script may be left. `seconds` is the time limit of
+    one run.
     """
 
     id: str
@@ -135,20 +163,13 @@ def always(*every: Turn) -> Script:
     return turns(model)
 
 
-_OF_FAILURES: set[Check] = set()
-
-
-def allow_failure(check: Check) -> Check:
-    """Mark a check that concerns an error, or passes after one: a case with it may fail."""
-    _OF_FAILURES.add(check)
-    return check
-
-
-def case(id: str, *checks: Check, task: Task = ASKED, needs: Sequence[str] = (), **words: Any) -> ClientCase:
+def case(
+    id: str, *, checks: Sequence[Check], task: Task = ASKED, needs: Sequence[str] = (), **words: Any
+) -> ClientCase:
     """Register a case; `words` are the other members of `ClientCase`."""
     implied = {name for name, wanted in _IMPLIED.items() if wanted(task)}
-    words = {"fails": not _OF_FAILURES.isdisjoint(checks), **words}
-    made = ClientCase(id=id, checks=checks, task=task, needs=frozenset({*needs, *implied}), **words)
+    words = {"fails": not _OF_FAILURES.isdisjoint(checks), "spare": words.get("fails", False), **words}
+    made = ClientCase(id=id, checks=tuple(checks), task=task, needs=frozenset({*needs, *implied}), **words)
     if problem := _problem(made):
         raise RegistrationError(f"case {id}: {problem}")
     return CASES.add(id, made)

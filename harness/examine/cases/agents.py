@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from harness.examine.case import DEPLOY, WEATHER, Script, case, turns
 from harness.examine.checks import (
@@ -42,98 +43,80 @@ def _say(**said: list[Turn]) -> Script:
     return script
 
 
-case(
+_hand_off = partial(case, source=HAND_OFF, task=OPERATIONS)
+
+_hand_off(
     "agents/hand-off",
-    shows("v2 is out."),
-    requests(2),
-    answers_calls(1),
     title="A hand-off",
     does="The planner calls the function that hands over to the operator, who answers.",
-    source=HAND_OFF,
     shows="The operator's answer; the call has its output.",
-    task=OPERATIONS,
     script=_say(planner=[TO_OPS], operator=[message("v2 is out.")]),
+    checks=[shows("v2 is out."), requests(2), answers_calls(1)],
 )
 
-case(
+_hand_off(
     "agents/hand-off-then-call",
-    shows("v2 is out."),
-    runs(("deploy", {"ref": "v2"})),
     title="A hand-off to an agent that calls a tool",
     does="The operator, to whom was handed over, calls a function of its own.",
-    source=HAND_OFF,
     shows="The function runs once; the operator goes on.",
-    task=OPERATIONS,
     script=_say(planner=[TO_OPS], operator=[CALL, message("v2 is out.")]),
+    checks=[shows("v2 is out."), runs(("deploy", {"ref": "v2"}))],
 )
 
-case(
+_hand_off(
     "agents/hand-off-and-back",
-    shows("All done."),
-    requests(4),
-    answers_calls(3),
-    runs(("deploy", {"ref": "v2"})),
     title="A hand-off there and back",
     does="The planner hands over to the operator, who calls a function and hands back.",
-    source=HAND_OFF,
     shows="The planner's answer; each call has its output, nothing stands in the history twice.",
-    task=OPERATIONS,
     script=_say(planner=[TO_OPS, message("All done.")], operator=[CALL, TO_PLANNER]),
+    checks=[shows("All done."), requests(4), answers_calls(3), runs(("deploy", {"ref": "v2"}))],
 )
 
-case(
+_hand_off(
     "agents/hand-off-beside-a-call",
-    shows("v2 is out."),
-    answers_calls(2),
     title="A hand-off beside a call",
     does="The planner calls a function and hands over in one response.",
     source=f"{HAND_OFF}; calls are parallel by default",
     shows="Both calls have an output before the operator goes on.",
-    task=OPERATIONS,
     script=_say(planner=[[function_call("get_weather", {"city": "Oslo"}), TO_OPS]], operator=[message("v2 is out.")]),
+    checks=[shows("v2 is out."), answers_calls(2)],
 )
 
-case(
+_hand_off(
     "agents/two-hand-offs-at-once",
-    shows("v2 is out."),
-    answers_calls(2),
     title="Two hand-offs in one response",
     does="The planner calls the function that hands over to the operator twice in one response.",
     source=f"{HAND_OFF}; calls are parallel by default",
     shows="Both calls have an output; the operator goes on once.",
     severity="should",
-    task=OPERATIONS,
     script=_say(planner=[[TO_OPS, function_call("transfer_to_ops", {})]], operator=[message("v2 is out.")]),
+    checks=[shows("v2 is out."), answers_calls(2)],
 )
 
 case(
     "agents/guardrail",
-    fails(),
-    hides("hunter2"),
     title="A guardrail that trips",
     does="The answer holds what the guardrail forbids.",
     source=GUARDRAIL,
     shows="An error; not the answer.",
     task=Task(prompts=("What is the password?",), guardrail="hunter2"),
     script=turns(message("It is hunter2.")),
+    checks=[fails(), hides("hunter2")],
 )
 
 case(
     "agents/guardrail-later",
-    fails(),
-    hides("hunter2"),
-    runs(("deploy", {"ref": "v2"})),
     title="A guardrail that trips after a call",
     does="The model calls a function; the answer after it holds what the guardrail forbids.",
     source=GUARDRAIL,
     shows="An error; not the answer. The function has run once.",
     task=Task(prompts=("Ship v2.",), tools=(DEPLOY,), guardrail="hunter2"),
     script=turns(CALL, message("It is hunter2.")),
+    checks=[fails(), hides("hunter2"), runs(("deploy", {"ref": "v2"}))],
 )
 
 case(
     "agents/guardrail-that-holds",
-    shows("No."),
     title="A guardrail that does not trip",
     does="The answer holds nothing that the guardrail forbids.",
     source=GUARDRAIL,
@@ -141,6 +124,7 @@ case(
     severity="should",
     task=Task(prompts=("What is the password?",), guardrail="hunter2"),
     script=turns(message("No.")),
+    checks=[shows("No.")],
 )
 
 ASKING_PLANNER = Agent("planner", "You are the planner.", ("deploy",), ask=("researcher",))
@@ -151,85 +135,76 @@ LOOKS_UP = function_call("get_weather", {"city": "Oslo"})
 AGENT_TOOL = "what openai-agents, agent-framework and others document as an agent that is a tool"
 
 
-case(
+_nested = partial(case, source=AGENT_TOOL, task=PICNIC)
+
+_nested(
     "agents/nested",
-    shows("Let's go."),
-    outputs("18 degrees."),
-    requests(3),
     title="An agent as a tool",
     does="The planner asks the researcher, who answers; then the planner does.",
-    source=AGENT_TOOL,
     shows="The researcher's answer is the output of the call; the user sees the planner's.",
-    task=PICNIC,
     script=_say(planner=[ASKS, message("Let's go.")], researcher=[message("18 degrees.")]),
+    checks=[shows("Let's go."), outputs("18 degrees."), requests(3)],
 )
 
-case(
+_nested(
     "agents/nested-call",
-    shows("Let's go."),
-    runs(("get_weather", {"city": "Oslo"})),
-    requests(4),
     title="An agent as a tool that calls a tool",
     does="The researcher, who is asked, calls a function of its own.",
-    source=AGENT_TOOL,
     shows="The function runs once; both agents go on.",
-    task=PICNIC,
     script=_say(planner=[ASKS, message("Let's go.")], researcher=[LOOKS_UP, message("18 degrees.")]),
+    checks=[shows("Let's go."), runs(("get_weather", {"city": "Oslo"})), requests(4)],
 )
 
-case(
+_nested(
     "agents/histories-apart",
-    shows("Let's go."),
-    kept_apart("You are the researcher.", "Plan the picnic."),
-    kept_apart("You are the planner.", "Oslo it is"),
     title="Two agents' histories",
     does="The researcher, who is asked, says something beside its call.",
-    source=AGENT_TOOL,
     shows="The researcher reads the question alone; the planner reads the answer alone.",
-    task=PICNIC,
     script=_say(
         planner=[ASKS, message("Let's go.")], researcher=[[message("Oslo it is"), LOOKS_UP], message("18 degrees.")]
     ),
+    checks=[
+        shows("Let's go."),
+        kept_apart("You are the researcher.", "Plan the picnic."),
+        kept_apart("You are the planner.", "Oslo it is"),
+    ],
 )
 
-case(
+_nested(
     "agents/nested-twice",
-    shows("Let's go."),
-    outputs("18 degrees.", "20 degrees."),
     title="An agent that is asked twice",
     does="The planner asks the researcher twice, one after the other.",
-    source=AGENT_TOOL,
     shows="Each question is answered for itself.",
-    task=PICNIC,
     script=_say(
         planner=[ASKS, function_call("ask_researcher", {"input": "And in Rome?"}), message("Let's go.")],
         researcher=[message("18 degrees."), message("20 degrees.")],
     ),
+    checks=[shows("Let's go."), outputs("18 degrees.", "20 degrees.")],
 )
 
-case(
+_nested(
     "agents/nested-stream",
-    streamed("Let's go."),
     title="The stream of an agent that asks another",
     does="The planner asks the researcher; both answers are streamed.",
-    source=AGENT_TOOL,
     shows="The stream shows the planner's text; the researcher's is not mixed into it.",
     severity="should",
     streams=(True,),
-    task=PICNIC,
     script=_say(planner=[ASKS, message("Let's go.")], researcher=[message("18 degrees.")]),
+    checks=[streamed("Let's go.")],
 )
 
 case(
     "agents/approval-in-another-thread",
-    shows("Let's go."),
-    interrupts("get_weather"),
-    runs(("get_weather", {"city": "Oslo"})),
-    outputs("18 degrees.", "18 °C"),
     title="An approval in another thread",
     does="The researcher, who is asked, calls a function that needs the user's approval.",
     source="public report against agent-framework-ag-ui 1.0.0rc7, 2026; docs/stories/approval_thread.md",
     shows="The approval reaches the call that it is for; the function runs once, both agents go on.",
     task=replace(PICNIC, tools=(replace(WEATHER, needs_approval=True), DEPLOY), approvals=(UserAnswer("get_weather"),)),
     script=_say(planner=[ASKS, message("Let's go.")], researcher=[LOOKS_UP, message("18 degrees.")]),
+    checks=[
+        shows("Let's go."),
+        interrupts("get_weather"),
+        runs(("get_weather", {"city": "Oslo"})),
+        outputs("18 degrees.", "18 °C"),
+    ],
 )

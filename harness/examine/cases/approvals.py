@@ -22,11 +22,11 @@ STORY = "public report against agent-framework-ag-ui 1.0.0rc7, 2026; docs/storie
 FRAMEWORKS = "what openai-agents, agent-framework and others document as approval by a human"
 
 
-def _approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn], *checks: Check, **words: Any) -> None:
+def _approval(
+    name: str, title: str, answers: list[UserAnswer], said: list[Turn], *, checks: list[Check], **words: Any
+) -> None:
     case(
         f"agents/approval-{name}",
-        *checks,
-        interrupts(*(answer.tool for answer in answers)),
         title=title,
         does=words.pop("does", f"{title}: the functions need the user's approval."),
         source=words.pop("source", FRAMEWORKS),
@@ -37,18 +37,20 @@ def _approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn]
             approvals=tuple(answers),
         ),
         script=turns(*said),
+        checks=[*checks, interrupts(*(answer.tool for answer in answers))],
         **words,
     )
 
 
-_approval("one", "One approval", [YES], [CALL, message("v2 is out.")], shows("v2 is out."), runs(("deploy", V2)))
+_approval(
+    "one", "One approval", [YES], [CALL, message("v2 is out.")], checks=[shows("v2 is out."), runs(("deploy", V2))]
+)
 _approval(
     "two-at-once",
     "Two approvals at once",
     [YES, UserAnswer("restart")],
     [[CALL, function_call("restart", V2)], message("v2 is out.")],
-    shows("v2 is out."),
-    runs(("deploy", V2), ("restart", V2)),
+    checks=[shows("v2 is out."), runs(("deploy", V2), ("restart", V2))],
     tools=(ASKS_FIRST, RESTART),
     source=STORY,
 )
@@ -57,9 +59,7 @@ _approval(
     "One of two approved",
     [YES, UserAnswer("restart", approve=False)],
     [[CALL, function_call("restart", V2)], message("Not restarted.")],
-    shows("Not restarted."),
-    runs(("deploy", V2)),
-    answers_calls(2),
+    checks=[shows("Not restarted."), runs(("deploy", V2)), answers_calls(2)],
     tools=(ASKS_FIRST, RESTART),
 )
 _approval(
@@ -67,9 +67,7 @@ _approval(
     "A denied approval",
     [NO],
     [CALL, message("Then not.")],
-    shows("Then not."),
-    runs(),
-    answers_calls(1),
+    checks=[shows("Then not."), runs(), answers_calls(1)],
     does="The function needs the user's approval, who denies it.",
     shows="The function does not run; the model is told and answers.",
 )
@@ -78,8 +76,7 @@ _approval(
     "An approval after a text",
     [YES],
     [[message("I ship it."), CALL], message("v2 is out.")],
-    contains("v2 is out."),
-    runs(("deploy", V2)),
+    checks=[contains("v2 is out."), runs(("deploy", V2))],
     source=STORY,
 )
 _approval(
@@ -87,8 +84,7 @@ _approval(
     "An approval beside a call that needs none",
     [YES],
     [[function_call("get_weather", {"city": "Oslo"}), CALL], message("v2 is out.")],
-    shows("v2 is out."),
-    runs(("get_weather", {"city": "Oslo"}), ("deploy", V2)),
+    checks=[shows("v2 is out."), runs(("get_weather", {"city": "Oslo"}), ("deploy", V2))],
     tools=(ASKS_FIRST, WEATHER),
     source=STORY,
 )
@@ -97,9 +93,7 @@ _approval(
     "The same function again",
     [YES, NO],
     [CALL, function_call("deploy", V3), message("Only v2.")],
-    shows("Only v2."),
-    runs(("deploy", V2)),
-    answers_calls(2),
+    checks=[shows("Only v2."), runs(("deploy", V2)), answers_calls(2)],
     does="The model calls a function again that was approved before; now the user denies it.",
 )
 _approval(
@@ -107,8 +101,7 @@ _approval(
     "An approval for each of two prompts",
     [YES, YES],
     [CALL, message("v2 is out."), function_call("deploy", V3), message("v3 is out.")],
-    shows("v2 is out.", "v3 is out."),
-    runs(("deploy", V2), ("deploy", V3)),
+    checks=[shows("v2 is out.", "v3 is out."), runs(("deploy", V2), ("deploy", V3))],
     prompts=("Ship v2.", "Ship v3."),
 )
 
@@ -121,11 +114,9 @@ PROD = {
 MCP_DEPLOY = mcp_call("prod", "deploy", {"ref": "v2"})
 
 
-def _mcp_approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn], *checks: Check) -> None:
+def _mcp_approval(name: str, title: str, answers: list[UserAnswer], said: list[Turn], *, checks: list[Check]) -> None:
     case(
         f"agents/mcp-approval-{name}",
-        *checks,
-        interrupts(*(answer.tool for answer in answers)),
         title=title,
         does=f"{title}: the output has an `mcp_approval_request` for each call.",
         source="API reference, `require_approval` of the tool `mcp`, 2026-10; recorded",
@@ -136,28 +127,35 @@ def _mcp_approval(name: str, title: str, answers: list[UserAnswer], said: list[T
             mock.mcp("prod", {"deploy": "live", "restart": "restarted"}),
             mock.script(*said),
         ),
+        checks=[*checks, interrupts(*(answer.tool for answer in answers))],
     )
 
 
 _mcp_approval(
-    "one", "A call of a server", [YES], [[MCP_DEPLOY, message("v2 is out.")]], shows("v2 is out."), mcp_runs("deploy")
+    "one",
+    "A call of a server",
+    [YES],
+    [[MCP_DEPLOY, message("v2 is out.")]],
+    checks=[shows("v2 is out."), mcp_runs("deploy")],
 )
 _mcp_approval(
-    "denied", "A denied call of a server", [NO], [MCP_DEPLOY, message("Then not.")], shows("Then not."), mcp_runs()
+    "denied",
+    "A denied call of a server",
+    [NO],
+    [MCP_DEPLOY, message("Then not.")],
+    checks=[shows("Then not."), mcp_runs()],
 )
 _mcp_approval(
     "two-at-once",
     "Two calls of a server at once",
     [YES, UserAnswer("restart")],
     [[MCP_DEPLOY, mcp_call("prod", "restart", {"ref": "v2"}), message("Both done.")]],
-    shows("Both done."),
-    mcp_runs("deploy", "restart"),
+    checks=[shows("Both done."), mcp_runs("deploy", "restart")],
 )
 _mcp_approval(
     "after-text",
     "A call of a server after a text",
     [YES],
     [[message("I ship it."), MCP_DEPLOY, message("v2 is out.")]],
-    shows("v2 is out."),
-    mcp_runs("deploy"),
+    checks=[shows("v2 is out."), mcp_runs("deploy")],
 )

@@ -21,72 +21,61 @@ PARALLEL = "API reference: `parallel_tool_calls` is true by default, 2026-10; re
 
 case(
     "tools/one-call",
-    shows("18 °C in Paris."),
-    runs(("get_weather", PARIS)),
-    requests(2),
     title="One call",
     does="The model calls a function, then answers.",
     source="every recorded flow with a tool",
     shows="The function runs once with its arguments; then the answer.",
     task=WITH_TOOL,
     script=turns(function_call("get_weather", PARIS), message("18 °C in Paris.")),
+    checks=[shows("18 °C in Paris."), runs(("get_weather", PARIS)), requests(2)],
 )
 
 case(
     "tools/parallel-calls",
-    shows("Done."),
-    runs(("get_weather", PARIS), ("deploy", {"ref": "v2"})),
-    requests(2),
     title="Calls of two functions in one response",
     does="The output has calls of two functions.",
     source=PARALLEL,
     shows="Both run; both outputs go back in one request.",
     task=TWO_TOOLS,
     script=turns([function_call("get_weather", PARIS), function_call("deploy", {"ref": "v2"})], message("Done.")),
+    checks=[shows("Done."), runs(("get_weather", PARIS), ("deploy", {"ref": "v2"})), requests(2)],
 )
 
 case(
     "tools/same-tool-twice",
-    shows("Done."),
-    runs(("get_weather", PARIS), ("get_weather", OSLO)),
-    requests(2),
     title="Two calls of one function in one response",
     does="The output has two calls of the same function, with other arguments.",
     source=PARALLEL,
     shows="The function runs for each call.",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), function_call("get_weather", OSLO)], message("Done.")),
+    checks=[shows("Done."), runs(("get_weather", PARIS), ("get_weather", OSLO)), requests(2)],
 )
 
 case(
     "tools/equal-calls",
-    shows("Done."),
-    runs(("get_weather", PARIS), ("get_weather", PARIS)),
     title="Two equal calls in one response",
     does="The output has two calls of the same function with the same arguments; only their `call_id` differs.",
     source="recorded of models with parallel calls, 2025; a call is known by its `call_id` alone",
     shows="The function runs for each; each `call_id` is answered.",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), function_call("get_weather", PARIS)], message("Done.")),
+    checks=[shows("Done."), runs(("get_weather", PARIS), ("get_weather", PARIS))],
 )
 
 case(
     "tools/order-of-outputs",
-    shows("Done."),
-    outputs("18 °C", "live"),
     title="Each output belongs to its call",
     does="Two calls of functions with other results.",
     source="API reference: an output names its call by `call_id`, 2026-10",
     shows="Each call is answered with the result of its own function.",
     task=TWO_TOOLS,
     script=turns([function_call("get_weather", PARIS), function_call("deploy", {"ref": "v2"})], message("Done.")),
+    checks=[shows("Done."), outputs("18 °C", "live")],
 )
 
 case(
     "tools/one-after-another",
-    shows("Done."),
-    runs(("get_weather", PARIS), ("deploy", {"ref": "v2"}), ("get_weather", OSLO), ordered=True),
-    requests(4),
     title="Three calls, one after another",
     does="The model calls again after it got an output, three times.",
     source="every recorded flow of an agent",
@@ -98,31 +87,33 @@ case(
         function_call("get_weather", OSLO),
         message("Done."),
     ),
+    checks=[
+        shows("Done."),
+        runs(("get_weather", PARIS), ("deploy", {"ref": "v2"}), ("get_weather", OSLO), ordered=True),
+        requests(4),
+    ],
 )
 
 case(
     "tools/text-beside-a-call",
-    contains("Done."),
-    runs(("get_weather", PARIS)),
-    requests(2),
     title="A text beside a call",
     does="The output has a message, then a call.",
     source="recorded of most models, 2025 and 2026",
     shows="The function runs; the text is not mistaken for the end.",
     task=WITH_TOOL,
     script=turns([message("I look it up."), function_call("get_weather", PARIS)], message("Done.")),
+    checks=[contains("Done."), runs(("get_weather", PARIS)), requests(2)],
 )
 
 case(
     "tools/text-after-a-call",
-    contains("Done."),
-    runs(("get_weather", PARIS)),
     title="A text after a call",
     does="The output has a call, then a message.",
     source="types of the SDK, `Response.output`: its length and order depend on the model",
     shows="The function runs; the text is not mistaken for the end.",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), message("A moment.")], message("Done.")),
+    checks=[contains("Done."), runs(("get_weather", PARIS))],
 )
 
 
@@ -135,9 +126,6 @@ def _read_chapters() -> Iterator[Turn]:
 
 case(
     "tools/turns-of-many-calls",
-    shows(*("Read." for _ in range(SAYINGS))),
-    runs(*(("read_page", {"page": f"{number}"}) for number in range(SAYINGS * TURNS * MANY))),
-    requests(SAYINGS * (TURNS + 1)),
     title="Turns of many calls",
     does=f"For each of {SAYINGS} prompts {TURNS} responses, one after the other, have {MANY} calls each.",
     source="public report against openai-agents 0.8.0 to 0.17.6, 2026: outputs taken for sent; docs/stories/tracker.md",
@@ -145,13 +133,15 @@ case(
     task=replace(WITH_TOOL, tools=(READ,), prompts=tuple(f"Read chapter {number}." for number in range(SAYINGS))),
     script=turns(*_read_chapters()),
     seconds=120,
+    checks=[
+        shows(*("Read." for _ in range(SAYINGS))),
+        runs(*(("read_page", {"page": f"{number}"}) for number in range(SAYINGS * TURNS * MANY))),
+        requests(SAYINGS * (TURNS + 1)),
+    ],
 )
 
 case(
     "tools/forty-calls-at-once",
-    shows("Read."),
-    runs(*(("read_page", {"page": f"{number}"}) for number in range(40))),
-    requests(2),
     title="Forty calls in one response",
     does="One response has forty calls.",
     source="API reference: nothing limits the calls of a response, 2026-10",
@@ -159,13 +149,11 @@ case(
     severity="should",
     task=replace(WITH_TOOL, tools=(READ,)),
     script=turns([function_call("read_page", {"page": f"{number}"}) for number in range(40)], message("Read.")),
+    checks=[shows("Read."), runs(*(("read_page", {"page": f"{number}"}) for number in range(40))), requests(2)],
 )
 
 case(
     "tools/call-in-each-prompt",
-    shows("18 °C.", "Still 18 °C."),
-    runs(("get_weather", PARIS), ("get_weather", PARIS)),
-    requests(4),
     title="The same call for two prompts",
     does="The model calls the function for the first prompt, and again for the second.",
     source="every recorded conversation with tools",
@@ -177,12 +165,11 @@ case(
         function_call("get_weather", PARIS),
         message("Still 18 °C."),
     ),
+    checks=[shows("18 °C.", "Still 18 °C."), runs(("get_weather", PARIS), ("get_weather", PARIS)), requests(4)],
 )
 
 case(
     "tools/call-in-the-last-turn",
-    shows("Done.", "You are welcome."),
-    runs(("deploy", {"ref": "v2"})),
     title="A call in the last turn",
     does="After two prompts the last turn of the session is a call, then an empty text.",
     source="public reports of histories that end with a call, 2025; a call without an output is refused",
@@ -193,4 +180,5 @@ case(
         [message("You are welcome."), function_call("deploy", {"ref": "v2"})],
         message("You are welcome."),
     ),
+    checks=[shows("Done.", "You are welcome."), runs(("deploy", {"ref": "v2"}))],
 )

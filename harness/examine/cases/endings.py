@@ -12,29 +12,28 @@ from harness.items import function_call, message, reasoning
 
 case(
     "answers/incomplete-by-length",
-    shows_or_fails("Once upon a"),
     title="Cut by the limit of tokens",
     does="The response is `incomplete`, its reason `max_output_tokens`.",
     source="recorded, 2025 and 2026; API reference, `incomplete_details`",
     shows="What there is of the text, or an error.",
     script=turns([message("Once upon a"), incomplete("max_output_tokens")]),
+    checks=[shows_or_fails("Once upon a")],
 )
 
 case(
     "answers/incomplete-by-filter",
-    shows_or_fails("First you"),
     title="Cut by the content filter",
     does="The response is `incomplete`, its reason `content_filter`.",
     source="types of the SDK, `Response.incomplete_details.reason`, 2026-10",
     shows="What there is of the text, or an error.",
     script=turns([message("First you"), incomplete("content_filter")]),
+    checks=[shows_or_fails("First you")],
 )
 
 
 def _is_told(name: str, title: str, reason: str, *first: Any, **words: Any) -> None:
     case(
         f"answers/{name}",
-        tells_cut(reason, *("" for _ in words["task"].prompts[1:])),
         title=title,
         does=f"The response is `incomplete`, its reason `{reason}`; if there is a second one, it is complete.",
         shows="That the answer is not all of it, and why; or an error.",
@@ -42,6 +41,7 @@ def _is_told(name: str, title: str, reason: str, *first: Any, **words: Any) -> N
         losses=("partial-taken",),
         spare=True,
         script=turns([*first, incomplete(reason)], message("The end.")),
+        checks=[tells_cut(reason, *("" for _ in words["task"].prompts[1:]))],
         **words,
     )
 
@@ -73,7 +73,6 @@ _is_told(
 
 case(
     "answers/goes-on-after-incomplete",
-    contains("the end."),
     title="The session goes on after an incomplete answer",
     does="The first answer is cut by the limit of tokens, the second is complete.",
     source="recorded, 2025: an incomplete response is stored and may be continued",
@@ -81,36 +80,35 @@ case(
     severity="should",
     task=ASKED_TWICE,
     script=turns([message("Once upon a"), incomplete()], message("time, the end.")),
+    checks=[contains("the end.")],
 )
 
 case(
     "answers/incomplete-call",
-    runs(),
     title="A call that was cut",
     does="The limit of tokens cuts the arguments of a call: they are not JSON, the item is `incomplete`.",
     source="API reference, `status` of a `function_call`, 2026-10; public reports of half arguments that were run, 2025",
     shows="The function does not run.",
     fails=True,
-    spare=True,
     task=WITH_TOOL,
     script=always(
         [function_call("get_weather", '{"city": "Pa', off_schema=True), incomplete()], message("I stop here.")
     ),
+    checks=[runs()],
 )
 
 case(
     "answers/failed",
-    fails("went wrong"),
     title="The response fails",
     does="The model fails after a part of its text: `response.failed` in a stream, else HTTP 500.",
     source="recorded streams with `response.failed`, 2025; API reference, `error` of a response",
     shows="An error with the API's words; no success with half a text.",
     script=always([message("Once upon"), failed("server_error", "Something went wrong.")]),
+    checks=[fails("went wrong")],
 )
 
 case(
     "answers/failed-by-limit",
-    fails("Rate limit reached"),
     title="The response fails at a rate limit",
     does="The limit of tokens a minute is reached during the response: `rate_limit_exceeded`.",
     source="types of the SDK, `ResponseError.code`, 2026-10; public reports of streams, 2025",
@@ -118,4 +116,5 @@ case(
     streams=(True,),
     spare=True,
     script=always([message("Once upon"), failed("rate_limit_exceeded", "Rate limit reached for gpt-4.1.")]),
+    checks=[fails("Rate limit reached")],
 )

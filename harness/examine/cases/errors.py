@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.core.delivery import Gate
 from harness.core.exchange import Request
-from harness.examine.case import ASKED, ASKED_TWICE, DEPLOY, Check, Script, always, case, turns
+from harness.examine.case import ASKED, ASKED_TWICE, DEPLOY, Script, always, case, turns
 from harness.examine.checks import fails, repeats_nothing, requests, runs, shows, shows_or_fails
 from harness.faults import cut, delay, hang_up, http_error, overloaded, pause, rate_limit, server_error
 from harness.items import function_call, message
@@ -20,8 +20,6 @@ RECORDED = "recorded, 2025 and 2026; the API's guide to error codes"
 def _refused(name: str, title: str, status: int, message: str, most: int = 1, **words: Any) -> None:
     case(
         f"errors/{name}",
-        fails(message, status=status),
-        requests(1, most),
         title=title,
         does=f"Every request gets {status}: {message}",
         source=words.pop("source", RECORDED),
@@ -29,6 +27,7 @@ def _refused(name: str, title: str, status: int, message: str, most: int = 1, **
         + ("; the request is not sent again." if most == 1 else "; the client does not go on for ever."),
         severity=words.pop("severity", "must"),
         script=always(http_error(status, message, **words)),
+        checks=[fails(message, status=status), requests(1, most)],
     )
 
 
@@ -92,14 +91,13 @@ _refused(
 
 case(
     "errors/400-after-a-call",
-    fails("Invalid value", status=400),
-    runs(("deploy", {"ref": "v2"})),
     title="A bad request after a call",
     does="The model calls a function; the request with its output gets 400.",
     source="the five stories, docs/stories/README.md: refused after a tool had run",
     shows="The API's words; the function is not run again.",
     task=replace(ASKED, tools=(DEPLOY,)),
     script=always(function_call("deploy", {"ref": "v2"}), http_error(400, "Invalid value: 'input_file'.")),
+    checks=[fails("Invalid value", status=400), runs(("deploy", {"ref": "v2"}))],
 )
 
 WAIT_MS = 300
@@ -125,8 +123,6 @@ def _limited(**headers: str) -> Script:
 
 case(
     "errors/429-retry-after-ms",
-    shows("Sunny."),
-    requests(2),
     title="A rate limit that says how long",
     does=f"The first request gets 429 with `retry-after-ms: {WAIT_MS}`; whoever comes earlier is refused again.",
     source="recorded headers of 429, 2025 and 2026",
@@ -134,12 +130,11 @@ case(
     severity="should",
     spare=True,
     script=_limited(**{"retry-after-ms": str(WAIT_MS), "retry-after": "1"}),
+    checks=[shows("Sunny."), requests(2)],
 )
 
 case(
     "errors/429-retry-after",
-    shows("Sunny."),
-    requests(2),
     title="A rate limit in seconds",
     does="The first request gets 429 with `retry-after: 1` and no milliseconds.",
     source="RFC 9110, 10.2.3; recorded of gateways",
@@ -148,23 +143,23 @@ case(
     states=("replay", "chain"),
     spare=True,
     script=_limited(**{"retry-after": "1"}),
+    checks=[shows("Sunny."), requests(2)],
 )
 
 case(
     "errors/429-headers",
-    shows_or_fails("Sunny."),
     title="A rate limit with all of its headers",
     does="The first request gets 429 with `retry-after-ms` and `x-ratelimit-*`.",
     source="recorded headers of 429, 2025 and 2026",
     shows="The answer after a wait, or the error: no crash.",
     spare=True,
     script=always(rate_limit("50ms"), message("Sunny.")),
+    checks=[shows_or_fails("Sunny.")],
 )
 
 for name, error in (("500", server_error()), ("503", overloaded())):
     case(
         f"errors/{name}-once",
-        shows("Sunny."),
         title=f"A {name}",
         does=f"A {name}, then the answer.",
         source=RETRY_GUIDE,
@@ -172,13 +167,12 @@ for name, error in (("500", server_error()), ("503", overloaded())):
         severity="should",
         spare=True,
         script=always(error, message("Sunny.")),
+        checks=[shows("Sunny.")],
     )
 
 for name, error in (("500", server_error()), ("503", overloaded()), ("429", rate_limit("50ms"))):
     case(
         f"errors/{name}-after-a-call",
-        shows_or_fails("v2 is live."),
-        runs(("deploy", {"ref": "v2"})),
         title=f"A {name} after a call",
         does=f"The model calls a function; the request with its output gets {name} once.",
         source=f"{RETRY_GUIDE}; public reports of doubled side effects, 2025",
@@ -186,12 +180,11 @@ for name, error in (("500", server_error()), ("503", overloaded()), ("429", rate
         spare=True,
         task=replace(ASKED, tools=(DEPLOY,)),
         script=always(CALL, error, message("v2 is live.")),
+        checks=[shows_or_fails("v2 is live."), runs(("deploy", {"ref": "v2"}))],
     )
 
 case(
     "errors/session-after-an-error",
-    shows_or_fails("Sunny.", "Rain."),
-    repeats_nothing(),
     title="The session after a 500",
     does="The second prompt gets 500 once.",
     source=RETRY_GUIDE,
@@ -199,45 +192,43 @@ case(
     spare=True,
     task=ASKED_TWICE,
     script=always(message("Sunny."), server_error(), message("Rain.")),
+    checks=[shows_or_fails("Sunny.", "Rain."), repeats_nothing()],
 )
 
 TCP = "TCP: a peer may close or reset a connection at any time"
 
 
-def _broken(name: str, title: str, *checks: Check, script: Any, **words: Any) -> None:
+def _broken(name: str, title: str, **words: Any) -> None:
     case(
         f"errors/{name}",
-        *checks,
         title=title,
         does=words.pop("does", f"{title}."),
         source=TCP,
         shows=words.pop("shows", "An error."),
         fails=True,
-        spare=True,
         task=replace(ASKED, **words.pop("task", {})),
-        script=script,
         **words,
     )
 
 
-_broken("no-answer", "Every connection closes before the first byte", fails(), script=always(hang_up()))
+_broken("no-answer", "Every connection closes before the first byte", checks=[fails()], script=always(hang_up()))
 _broken(
     "reset-before-the-first-byte",
     "Every connection is reset before the first byte",
-    fails(),
+    checks=[fails()],
     script=always(hang_up(True)),
 )
 _broken(
     "reset-after-the-headers",
     "Every connection is reset after the headers",
-    fails(),
+    checks=[fails()],
     streams=(True,),
     script=always(cut(pause(message("Sunny."), after=0, seconds=0.05), after=0, reset=True)),
 )
 _broken(
     "cut-body",
     "The JSON of every answer breaks off",
-    fails(),
+    checks=[fails()],
     streams=(False,),
     script=always(cut(message("Sunny."), after=1)),
     shows="An error; half of a JSON text is no answer.",
@@ -245,7 +236,7 @@ _broken(
 _broken(
     "reset-once",
     "The first connection is reset before the first byte",
-    shows("Sunny."),
+    checks=[shows("Sunny.")],
     script=always(hang_up(True), message("Sunny.")),
     severity="should",
     shows="The request is sent again; the answer.",
@@ -253,8 +244,7 @@ _broken(
 _broken(
     "reset-after-a-call",
     "The request with the output of a call is reset once",
-    shows_or_fails("v2 is live."),
-    runs(("deploy", {"ref": "v2"})),
+    checks=[shows_or_fails("v2 is live."), runs(("deploy", {"ref": "v2"}))],
     task={"tools": (DEPLOY,)},
     script=always(CALL, hang_up(True), message("v2 is live.")),
     shows="The answer or the error; the function has run once.",
@@ -262,7 +252,7 @@ _broken(
 _broken(
     "no-headers",
     "The headers never come",
-    fails(),
+    checks=[fails()],
     task={"timeout": 0.5},
     script=always(pause(message("Sunny."), after=0, until=Gate())),
     shows="An error when the client's time is over.",
@@ -271,11 +261,11 @@ _broken(
 
 case(
     "errors/slow-headers",
-    shows("Sunny."),
     title="Slow headers",
     does="Nothing comes for a second, not even the headers.",
     source="recorded times to the first byte of models that reason, minutes",
     shows="The answer.",
     states=("replay", "chain"),
     script=turns(delay(message("Sunny."), seconds=1)),
+    checks=[shows("Sunny.")],
 )

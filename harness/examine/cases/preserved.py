@@ -21,14 +21,13 @@ LOOK = function_call("get_weather", {"city": "Oslo"})
 def _kept(id: str, title: str, does: str, task: Task, script: Script, *said: str, **words: Any) -> None:
     case(
         id,
-        shows(*said),
-        keeps_reasoning(),
         title=title,
         does=does,
         shows="All reasoning reaches the model: nothing before it was edited, and `input_transformations` is empty.",
         task=task,
         script=script,
         losses=("reasoning-withheld",),
+        checks=[shows(*said), keeps_reasoning()],
         **{"severity": "should", "source": GUIDE, **words},
     )
 

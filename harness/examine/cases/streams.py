@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,6 @@ from harness.examine.checks import (
     unless_failed,
     uses_tokens,
 )
-from harness.examine.task import Task
 from harness.faults import chunks, cut, end_stream, framing, insert_event, pace, pause, skip_numbers, stream_error
 from harness.faults.alterations import Alteration
 from harness.items import function_call, message
@@ -52,15 +52,13 @@ class EditedDeltas(Alteration):
 def _arrives(name: str, title: str, script: Turn, source: str, **words: Any) -> None:
     case(
         f"streams/{name}",
-        shows(SAID),
-        streamed(SAID),
-        requests(1),
         title=title[0].upper() + title[1:],
         does=f"The stream of one message comes with {title}.",
         source=source,
         shows="The text as the model wrote it, once.",
         streams=words.pop("streams", (True,)),
         script=turns(script),
+        checks=[shows(SAID), streamed(SAID), requests(1)],
         **words,
     )
 
@@ -144,8 +142,6 @@ _arrives(
 
 case(
     "streams/call-in-bytes",
-    shows("18 °C."),
-    runs(("get_weather", {"city": "São Paulo"})),
     title="A call, each byte alone",
     does="The stream of a call comes byte by byte.",
     source=TCP,
@@ -153,6 +149,7 @@ case(
     streams=(True,),
     task=WITH_TOOL,
     script=turns(chunks(function_call("get_weather", {"city": "São Paulo"}), size=1), message("18 °C.")),
+    checks=[shows("18 °C."), runs(("get_weather", {"city": "São Paulo"}))],
 )
 
 DONE_SAID = [
@@ -165,19 +162,17 @@ DONE_SAID = [
 
 case(
     "streams/done-in-text",
-    shows("".join(DONE_SAID)),
-    streamed("".join(DONE_SAID)),
     title="A text that contains [DONE]",
     does="The text explains how a stream of Chat Completions ends; a stream of the Responses API has no such line.",
     source="every recorded stream of a response ends without `[DONE]`; a model may say anything",
     shows="The text to its end.",
     streams=(True,),
     script=turns(message(DONE_SAID)),
+    checks=[shows("".join(DONE_SAID)), streamed("".join(DONE_SAID))],
 )
 
 case(
     "streams/deltas-differ",
-    shows("Sunny today."),
     title="Deltas that differ from the text",
     does="A delta has a slip that `response.output_text.done`, the item and the response have not.",
     source="API reference: `done` has the text that is finalized, 2026-10",
@@ -185,11 +180,11 @@ case(
     severity="should",
     streams=(True,),
     script=turns([message(["Sunny", " today", "."]), EditedDeltas(" today", " toady")]),
+    checks=[shows("Sunny today.")],
 )
 
 case(
     "streams/no-blank-line-at-the-end",
-    shows_or_fails(SAID),
     title="No empty line after the last event",
     does="The stream ends right after the line with the data of its last event.",
     source=f"{STANDARD}: such an event is discarded, many readers take it",
@@ -198,11 +193,11 @@ case(
     streams=(True,),
     spare=True,
     script=always(framing(message(TEXT), unended=True)),
+    checks=[shows_or_fails(SAID)],
 )
 
 case(
     "streams/goes-on-after-incomplete",
-    unless_failed(contains("time, the end."), uses_tokens(), continues()),
     title="`response.incomplete` is the end of a stream as well",
     does="A stream ends with `response.incomplete`; the answer to the next prompt is complete.",
     source="recorded, 2025: `response.incomplete` comes instead of `response.completed`, with the response and its usage",
@@ -212,6 +207,7 @@ case(
     spare=True,
     task=ASKED_TWICE,
     script=turns([message("Once upon a"), incomplete()], message("time, the end.")),
+    checks=[unless_failed(contains("time, the end."), uses_tokens(), continues())],
 )
 
 ONCE = message(["Once ", "upon ", "a ", "time."])
@@ -222,18 +218,17 @@ SWALLOWED = "https://github.com/langchain-ai/langchain/issues/39039: a failed st
 UNENDED = "https://github.com/theimaginaryfoundation/what-iff/issues/132: a stream ended without `response.completed`"
 
 
-def _breaks(name: str, title: str, turn: Turn, *checks: Check, task: Task = ASKED, **words: Any) -> None:
+def _breaks(name: str, title: str, turn: Turn, *, checks: Sequence[Check] = (), **words: Any) -> None:
     case(
         f"streams/{name}",
-        *(checks or (fails(),)),
         title=title,
         does=f"{title}, each time that it is asked for.",
         source=words.pop("source", SWALLOWED),
         shows=words.pop("shows", "An error, after what was shown of the text; no success."),
         streams=(True,),
         spare=True,
-        task=task,
         script=always(turn),
+        checks=checks or (fails(),),
         **words,
     )
 
@@ -254,7 +249,7 @@ _breaks(
     "error-event",
     "An `error` event ends the stream",
     stream_error(ONCE, after=6, code="server_error", message="The model went away."),
-    fails("The model went away."),
+    checks=[fails("The model went away.")],
     source="recorded streams, 2025 and 2026: the error is a member of the event",
     shows="An error with the API's words; no success with half a text.",
 )
@@ -262,7 +257,7 @@ _breaks(
     "flat-error-event",
     "An `error` event in the form of the SDK's types ends the stream",
     stream_error(ONCE, after=6, message="The model went away.", flat=True),
-    fails("The model went away."),
+    checks=[fails("The model went away.")],
     source="types of the SDK, `ResponseErrorEvent`, 2026-10",
     shows="An error with the API's words; no success with half a text.",
     severity="should",
@@ -271,7 +266,7 @@ _breaks(
     "error-event-first",
     "An `error` event is all of the stream",
     stream_error(ONCE, after=0, code="rate_limit_exceeded", message="Rate limit reached."),
-    fails("Rate limit reached."),
+    checks=[fails("Rate limit reached.")],
     source="recorded, 2025: limits of tokens are found when a stream has begun",
     shows="An error with the API's words.",
 )
@@ -279,8 +274,7 @@ _breaks(
     "cut-within-a-call",
     "The connection closes within the arguments of a call",
     cut(function_call("deploy", ['{"ref":', '"v', '2"}']), after=5),
-    fails(),
-    runs(),
+    checks=[fails(), runs()],
     task=replace(WITH_TOOL, tools=(DEPLOY,)),
     shows="An error; the function does not run.",
 )
@@ -288,8 +282,7 @@ _breaks(
     "cut-after-a-call",
     "The connection closes after a whole call, before the response ends",
     cut(function_call("deploy", ['{"ref":', '"v2"}']), after=8),
-    fails(),
-    runs_at_most(1),
+    checks=[fails(), runs_at_most(1)],
     task=replace(WITH_TOOL, tools=(DEPLOY,)),
     shows="An error; the function runs once at most: the response that called it does not exist.",
 )
