@@ -13,6 +13,7 @@ from harness.cli.support.app import (
     ExitCode,
     argument,
     call_on_signals,
+    check_test_file,
     make_console,
     option,
     print_json,
@@ -99,7 +100,7 @@ def _check_files(options: ExamineOptions) -> None:
     from harness.report.formats import check_writable
 
     check_writable(options.reports or [])
-    written = options.write_test
+    check_test_file(written := options.write_test)
     if written and not written.absolute().parent.is_dir():
         raise ConfigError(f"--write-test {written}: no folder {written.parent}. Create it first.")
 
@@ -169,20 +170,14 @@ def _examine(
     from harness.examine.run_cases import examine as run_cases
 
     words, is_meant = split_command(command) if command else command_for(adapter), parse_modes(modes)
-    counts = [0, 0]
 
-    with progress("examining") as advance, call_on_signals(_interrupt):
+    def interrupt(number: int) -> None:
+        raise KeyboardInterrupt
 
-        def plan(runs: int) -> None:
-            counts[1] = runs
-
-        def note(_: object) -> None:
-            counts[0] += 1
-            advance(*counts)
-
-        found = run_cases(words, cases, is_meant, jobs, done=note, planned=plan)
+    with progress("examining") as advance, call_on_signals(interrupt):
+        found = run_cases(words, cases, is_meant, jobs, advance)
     results = collect_results(found, cases, quote(adapter) if adapter else f"--command {quote(command)}")
-    if found.complete and not counts[1]:
+    if found.complete and not any(cell.mode for cell in found.cells):
         declared = found.declared
         raise ConfigError(
             f"no case was run: {declared.client} declares the areas {', '.join(sorted(declared.areas))}, the features "
@@ -190,10 +185,6 @@ def _examine(
             "Choose other cases or modes."
         )
     return results
-
-
-def _interrupt(number: int) -> None:
-    raise KeyboardInterrupt
 
 
 def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None:

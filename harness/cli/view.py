@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import orjson
 import typer
 
-from harness.cli.support.app import ExitCode, argument, option, print_note, print_text, takes_options
+from harness.cli.support.app import ExitCode, argument, check_test_file, option, print_note, print_text, takes_options
 from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.registry import suggest_name
@@ -95,6 +95,7 @@ def view(context: typer.Context, options: ViewOptions) -> None:
 
 def _check_options(options: ViewOptions) -> None:
     """Refuse options that do not go together."""
+    check_test_file(options.test)
     ways = [
         name
         for name, is_given in (
@@ -182,7 +183,9 @@ def _find(viewed: Viewed, name: str) -> ShownCase:
     else:
         found = [id for id in ids if id == name] or [id for id in ids if name in id]
     if len(found) != 1:
-        which = f"{len(found)} cases match: {', '.join(found[:3])}" if found else suggest_name(name, ids or ["none"])
+        which = suggest_name(name, ids or ["none"])
+        if found:
+            which = f"{len(found)} cases match: {', '.join(found[:3])}. Pass the whole name of one."
         raise ConfigError(f"--case {name}: {which}")
     case = viewed.open(found[0])
     assert case, "each row has its case"
@@ -301,16 +304,14 @@ def compare_viewed(viewed: Viewed, earlier: Viewed, label: str, places: tuple[st
     from harness.verify.compare_cases import compare_cases, judge_comparison
     from harness.viewer.build_run import compare_runs, pair_cases
 
-    run = compare_runs(viewed.run, earlier.run, " ".join([label, *_commit_of(earlier.run)]), places)
+    run = compare_runs(
+        viewed.run, earlier.run, f"{label} ({earlier.run.commit})" if earlier.run.commit else label, places
+    )
     comparison = run.comparison
     assert comparison, "a compared run has a comparison"
     opened = [(earlier.open(before), viewed.open(now)) for now, before in pair_cases(viewed.run, earlier.run, places)]
     comparison = replace(comparison, cases=[compare_cases(old, new) for old, new in opened if old and new])
     return replace(viewed, run=replace(run, comparison=replace(comparison, verdict=judge_comparison(comparison))))
-
-
-def _commit_of(run: Run) -> list[str]:
-    return [f"({run.commit})"] if run.commit else []
 
 
 def _read_traces(files: Sequence[Path]) -> Viewed:

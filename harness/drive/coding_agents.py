@@ -346,10 +346,6 @@ def _settle_cline(setup: Setup) -> dict[str, str]:
     return {"CLINE_SESSION_BACKEND_MODE": "local", "CLINE_NO_AUTO_UPDATE": "1"}
 
 
-def _cline_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
-    return ["--provider", "openai-native", prompt]
-
-
 def _settle_code_puppy(setup: Setup) -> dict[str, str]:
     endpoint = {"url": setup.base_url, "api_key": setup.api_key}
     model = {"type": "custom_openai_responses", "name": setup.model, "custom_endpoint": endpoint}
@@ -360,19 +356,17 @@ def _settle_code_puppy(setup: Setup) -> dict[str, str]:
     return {}
 
 
-def _code_puppy_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
-    return ["--prompt", prompt]
-
-
 def _settle_mini(setup: Setup) -> dict[str, str]:
     settings = {"GLOBAL_CONFIG_DIR": str(setup.home), "CONFIGURED": "true", "MODEL_NAME": f"openai/{setup.model}"}
     variables = {f"MSWEA_{name}": value for name, value in settings.items()}
     return {**variables, "MSWEA_COST_TRACKING": "ignore_errors", "OPENAI_BASE_URL": setup.base_url}
 
 
-def _mini_arguments(prompt: str, images: Sequence[str], resume: bool) -> list[str]:
-    alone = ["--yolo", "--exit-immediately", "--cost-limit", "0"]
-    return ["--model-class", "litellm_response", *alone, "--task", prompt]
+MINI_OPTIONS = ("--model-class", "litellm_response", "--yolo", "--exit-immediately", "--cost-limit", "0", "--task")
+
+
+def _prompt_after(*options: str) -> Callable[[str, Sequence[str], bool], list[str]]:
+    return lambda prompt, *_: [*options, prompt]
 
 
 for _cli in (
@@ -381,8 +375,8 @@ for _cli in (
     CodingCli("opencode", "npm install -g opencode-ai", _settle_opencode, _opencode_arguments),
     CodingCli("kilo", "npm install -g @kilocode/cli", partial(_settle_opencode, name="kilo"), _opencode_arguments),
     CodingCli("pi", "npm install -g @earendil-works/pi-coding-agent", _settle_pi, _pi_arguments, ONLY_RUNS[:2]),
-    CodingCli("cline", "npm install -g cline", _settle_cline, _cline_arguments, ONLY_RUNS),
-    CodingCli("code-puppy", "pip install code-puppy", _settle_code_puppy, _code_puppy_arguments, ONLY_RUNS),
-    CodingCli("mini", "pip install mini-swe-agent", _settle_mini, _mini_arguments, ONLY_RUNS),
+    CodingCli("cline", "npm install -g cline", _settle_cline, _prompt_after("--provider", "openai-native"), ONLY_RUNS),
+    CodingCli("code-puppy", "pip install code-puppy", _settle_code_puppy, _prompt_after("--prompt"), ONLY_RUNS),
+    CodingCli("mini", "pip install mini-swe-agent", _settle_mini, _prompt_after(*MINI_OPTIONS), ONLY_RUNS),
 ):
     CODING_AGENTS.add(_cli.program, _cli)

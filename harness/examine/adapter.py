@@ -59,10 +59,8 @@ class Declaration:
                 raise Malformed(f"a declaration has no member {name!r}. {suggest_name(name, known)}")
             if name in _KNOWN:
                 _check_names(name, value, _KNOWN[name])
-        hosted = body.get("hosted")
-        if not (
-            hosted is None or (isinstance(hosted, list) and all(isinstance(tool_type, str) for tool_type in hosted))
-        ):
+        hosted = body.get("hosted") or []
+        if not (isinstance(hosted, list) and all(isinstance(tool_type, str) for tool_type in hosted)):
             raise Malformed("declaration.hosted must be a list of types of tools, or null for all")
         states_of = body.get("states_of", {})
         if not isinstance(states_of, dict):
@@ -70,12 +68,18 @@ class Declaration:
         _check_names("states_of", list(states_of), FEATURES)
         for feature, states in states_of.items():
             _check_names(f"states_of.{feature}", states, STATES)
-        made: dict[str, Any] = {"client": body["client"], "hosted": None if hosted is None else tuple(hosted)}
-        made["states_of"] = {feature: tuple(states) for feature, states in states_of.items()}
-        for name in _KNOWN:
-            if name in body:
-                made[name] = (frozenset if name in ("areas", "features") else tuple)(body[name])
-        return cls(**made)
+        return cls(client=body["client"], **_freeze(body))
+
+
+def _freeze(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a declaration as it holds them."""
+    hosted, states_of = members.get("hosted"), members.get("states_of", {})
+    return {
+        **{name: frozenset(members[name]) for name in ("areas", "features") if name in members},
+        **{name: tuple(members[name]) for name in ("states", "dialects", "streams") if name in members},
+        "hosted": None if hosted is None else tuple(hosted),
+        "states_of": {feature: tuple(states) for feature, states in states_of.items()},
+    }
 
 
 def _check_names(name: str, value: object, known: Iterable[object]) -> None:
@@ -173,13 +177,5 @@ class Adapter:
         client = f"{self.package} ({self.part})" if self.part else self.package
         with suppress(PackageNotFoundError):
             client = f"{client} {version(self.package)}"
-        return Declaration(
-            client=client,
-            areas=frozenset(self.areas),
-            features=frozenset(self.features),
-            states=tuple(self.states),
-            states_of={feature: tuple(states) for feature, states in self.states_of.items()},
-            dialects=tuple(self.dialects),
-            streams=tuple(self.streams),
-            hosted=None if self.hosted is None else tuple(self.hosted),
-        )
+        members = {name: getattr(self, name) for name in (*_KNOWN, "states_of", "hosted")}
+        return Declaration(client=client, **_freeze(members))

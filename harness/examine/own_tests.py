@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 
 from harness.api.http.dialects import API_ROOTS
@@ -65,15 +64,9 @@ def _run(task: Task, adapter: str, command: str, seconds: float) -> Outcome:
     target = ADAPTERS.get(adapter, adapter)
     if not command and ":" in target:
         return asyncio.run(load(target).run(task))
-    with _started(split_command(command) if command else command_for(adapter)) as client:
-        return client.do(task, seconds).outcome
-
-
-@contextmanager
-def _started(words: list[str]) -> Iterator[ClientProcess]:
-    client = ClientProcess(words)
+    client = ClientProcess(split_command(command) if command else command_for(adapter))
     try:
-        yield client
+        return client.do(task, seconds).outcome
     finally:
         client.end()
 

@@ -103,13 +103,12 @@ def examine(
     cases: Sequence[ClientCase],
     modes: Callable[[Mode], bool] = lambda mode: True,
     jobs: int = 2,
-    done: Callable[[Cell], None] = lambda cell: None,
-    planned: Callable[[int], None] = lambda runs: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ClientExamination:
     """Run cases against the client behind a command, in all modes that both support and that `modes` accepts.
 
-    `planned` is called with the number of runs, `done` with each finished cell, in any thread. A case that the client
-    does not support gets one cell, `not applicable`. A KeyboardInterrupt ends it early, with the cells so far.
+    `progress` is called in any thread with the numbers of runs that are done, and of all. A case that the client does
+    not support gets one cell, `not applicable`. A KeyboardInterrupt ends it early, with the cells so far.
     """
     began = time.monotonic()
     with ExitStack() as open_until_end:
@@ -120,14 +119,13 @@ def examine(
         declared = clients.first()
         plan = [(case, list(modes_of(case, declared))) for case in cases]
         runs = [(case, mode) for case, supported in plan for mode in supported if modes(mode)]
-        planned(len(runs))
         ran: dict[int, Cell] = {}
 
         def run_one(number: int) -> None:
             cell = run_case(*runs[number], clients.do, server, tools, declared.client)
             if not clients.killed:
                 ran[number] = cell
-                done(cell)
+                progress(len(ran), len(runs))
 
         complete = _run_all(run_one, len(runs), jobs, clients)
         skipped = [_not_applicable(case, declared) for case, supported in plan if not supported] if complete else []
@@ -207,13 +205,21 @@ def run_case(
         mock.world.refusals.expect(rule, required=False)
     task = mode.lead(tools.offer(run, case.task), base_url, mock.api_key)
     began = time.monotonic()
-    ended = _do(case, task, do)
+    ended: Done | Crashed | Hung
+    try:
+        ended = do(case, task)
+    except (Crashed, Hung) as problem:
+        ended = problem
     seconds = time.monotonic() - began
     executions = tools.close(run)
     server.api.close(mock.api_key)
     if isinstance(ended, Done):
         seen = ObservedRun(task, ended.outcome, mock, executions)
-        reasons = [*find_reasons(case, seen), *_left_behind(ended)]
+        reasons = [*find_reasons(case, seen)]
+        if ended.leaked:
+            reasons.append(
+                f"{ended.leaked} asyncio tasks were left running\n{FIX}Await or cancel what the client starts."
+            )
         verdict: Verdict = "pass" if not reasons else "fail" if case.severity == "must" else "warn"
     else:
         reasons, verdict = [str(ended)], "crash" if isinstance(ended, Crashed) else "hang"
@@ -237,18 +243,6 @@ def run_case(
     )
     head = CaseHead(name_cell(client, case.id, str(mode)), outcome=cell.outcome, seconds=cell.seconds)
     return replace(cell, view=view_of_case(build_case(head, mock.world, JudgedCase(findings=cell.findings))))
-
-
-def _do(case: ClientCase, task: Task, do: DoTask) -> Done | Crashed | Hung:
-    try:
-        return do(case, task)
-    except (Crashed, Hung) as problem:
-        return problem
-
-
-def _left_behind(done: Done) -> Iterator[str]:
-    if done.leaked:
-        yield f"{done.leaked} asyncio tasks were left running\n{FIX}Await or cancel what the client starts."
 
 
 def _not_applicable(case: ClientCase, declared: Declaration) -> Cell:

@@ -118,18 +118,8 @@ def _tuples(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
 
 
-_KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "texts": list,
-    "streamed": list,
-    "annotations": list,
-    "calls": list,
-    "refusal": str,
-    "incomplete": list,
-    "reasoning": list,
-    "usage": dict,
-    "interruptions": list,
-    "error": dict,
-}
+_KINDS: Mapping[str, type] = {"refusal": str, "usage": dict, "error": dict}
+"""The members of an outcome that are no lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +164,8 @@ class Outcome:
         for name, value in body.items():
             if name not in known:
                 raise Malformed(f"an outcome has no member {name!r}. {suggest_name(name, known)}")
-            if value is not None and not isinstance(value, _KINDS[name]):
-                raise Malformed(f"outcome.{name} is of type {type(value).__name__}, not {_KINDS[name]}")
+            if value is not None and not isinstance(value, kind := _KINDS.get(name, list)):
+                raise Malformed(f"outcome.{name} is of type {type(value).__name__}, not {kind}")
         if not all(isinstance(text, str) for text in body.get("texts") or ()):
             raise Malformed("outcome.texts must hold strings, one for each prompt")
         if not all(isinstance(reason, str) for reason in body.get("incomplete") or ()):

@@ -19,8 +19,6 @@ from harness.examine.task import Outcome, Task
 
 CANNOT_START = 3
 """The exit code if the adapter cannot be loaded; the reason is on stderr."""
-
-
 GRACE = 0.05
 """The number of seconds that asyncio tasks have to end after the last prompt."""
 
@@ -65,15 +63,14 @@ async def _run(adapter: Adapter, task: Task, kept: Counter[str]) -> dict[str, An
         raise TypeError(f"{type(adapter).__name__}.run returned a {type(outcome).__name__}, not an Outcome")
     if under_way := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(under_way, timeout=GRACE)
-    left = Counter(_name(left_task) for left_task in asyncio.all_tasks() if left_task is not asyncio.current_task())
+    left = Counter(
+        str(getattr(left_task.get_coro(), "__qualname__", left_task))
+        for left_task in asyncio.all_tasks() - {asyncio.current_task()}
+    )
     # One task of each kind may live as long as the process, since some clients have a background worker.
     leaked = sum(count - max(kept[name], 1) for name, count in left.items() if count > max(kept[name], 1))
     kept |= left
     return {"outcome": outcome.as_json(), "leaked": leaked}
-
-
-def _name(task: asyncio.Task[Any]) -> str:
-    return str(getattr(task.get_coro(), "__qualname__", task))
 
 
 def _write(out: TextIO, value: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ client sends again and again so costs a few bytes a request.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from harness.core.exchange import Exchange
-from harness.core.secrets import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
+from harness.core.secrets import redact, secrets_in_headers
 from harness.core.text import count_shared, escape_controls
 
 MIN_SIZE = 24
@@ -43,12 +43,12 @@ class Pool:
         if not isinstance(value, dict | list | tuple | str):
             return self._plain(value)
         key = value if isinstance(value, str) else _digest(value)
-        if not key or key not in self._stored:
-            shown = self._show(value, depth)
-            if not key:
-                return shown
+        if key in self._stored:
+            return self._stored[key]
+        shown = self._show(value, depth)
+        if key:
             self._stored[key] = shown
-        return self._stored[key]
+        return shown
 
     def _show(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
@@ -146,13 +146,3 @@ def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Calla
 
     clean_again = lru_cache(SHORT_TEXTS)(clean)  # names and types recur in every body
     return lambda text: clean_again(text) if len(text) < SHORT_TEXT else clean(text)
-
-
-def show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
-    """List headers in their order; of a secret one only the scheme is shown."""
-    shown = []
-    for name, value in headers.items():
-        scheme, space, _ = value.strip().partition(" ")
-        hidden = f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
-        shown.append((clean(name), hidden if name.lower() in SECRET_HEADERS else clean(value)))
-    return shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from linecache import getlines
 from textwrap import dedent, indent
 from typing import Any, TypeGuard
@@ -14,11 +14,12 @@ from harness.api.responses import SOCKET
 from harness.core.delivery import Delivery, SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object
+from harness.core.secrets import HIDDEN, SECRET_HEADERS
 from harness.core.text import pluralize, shorten
 from harness.explain.unanswered import tried_routes
 from harness.viewer.copies import copies_of
 from harness.viewer.page_data import AnsweredBy, Edge, ShownExchange, StreamEvent, Tried
-from harness.viewer.pool import Pool, show_headers
+from harness.viewer.pool import Pool
 from harness.viewer.run_facts import relative_path
 from harness.world.world import World
 
@@ -174,8 +175,8 @@ class ExchangeShower:
             instructions=pool.put(body.get("instructions")),
             tools=pool.put(body.get("tools")),
             settings=pool.inside(settings) if settings else None,
-            request_headers=show_headers(request.headers, label),
-            answer_headers=show_headers(answer.headers, label),
+            request_headers=_show_headers(request.headers, label),
+            answer_headers=_show_headers(answer.headers, label),
             edge=show_edge(exchange, world, self._began),
             answered_by=self._show_origin(exchange.number),
             tried=[Tried(label(route.route), label(route.why)) for route in tried_routes(world, exchange)],
@@ -204,6 +205,16 @@ def _read_statement(file: str, line: int) -> str:
             continue
         return text
     return lines[0].strip() if lines else ""
+
+
+def _show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
+    """List headers in their order; of a secret one only the scheme is shown."""
+    shown = []
+    for name, value in headers.items():
+        scheme, space, _ = value.strip().partition(" ")
+        hidden = f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
+        shown.append((clean(name), hidden if name.lower() in SECRET_HEADERS else clean(value)))
+    return shown
 
 
 def summarize_step(step: FlowStep) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -18,27 +18,13 @@ from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, objects_in
 from harness.explain.missing_outputs import find_unpaired
 from harness.explain.model import ReportFinding
+from harness.viewer.page_data import TranscriptItem
 from harness.viewer.pool import Pool
 
 _PLACE = re.compile(r"input(?:\[\d+\])?")
 Marked = tuple[int, ReportFinding, int]
 """A finding with its index in the case, and the number of the exchange that said what was lost, 0 for none."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Element:
-    """An item of a transcript, before it is stored; see `TranscriptItem`."""
-
-    item: Any
-    origin: str
-    said: int = 0
-    at: str = ""
-    mark: str = ""
-    finding: int | None = None
-    was: Any = None
-
-
-_MEMBERS = tuple(field.name for field in fields(_Element))
+_MEMBERS = tuple(member.name for member in fields(TranscriptItem))
 
 
 class TranscriptReader:
@@ -78,20 +64,20 @@ class TranscriptReader:
                 self._said.setdefault(self._identity(item), exchange.number)
         self._history.add_exchange(exchange, request)
 
-    def _elements(self, request: HistoryRequest, new: Sequence[Json]) -> Iterator[_Element]:
+    def _elements(self, request: HistoryRequest, new: Sequence[Json]) -> Iterator[TranscriptItem]:
         instructions = request.body.get("instructions")
         if isinstance(instructions, str) and instructions:
-            yield _Element({"type": "message", "role": "system", "content": instructions}, "instructions")
+            yield TranscriptItem({"type": "message", "role": "system", "content": instructions}, "instructions")
         elif isinstance(instructions, list):
-            yield from (_Element(item, "instructions") for item in instructions)
+            yield from (TranscriptItem(item, "instructions") for item in instructions)
         chained = "chain" if isinstance(request.body.get("previous_response_id"), str) else "conversation"
         for item in request.previous_items:
-            yield _Element(item, chained, self._said_in(item))
+            yield TranscriptItem(item, chained, self._said_in(item))
         is_text = isinstance(request.body.get("input"), str)
         added = set(map(id, new))
         for place, item in request.placed_items:
             is_new = is_text or id(item) in added
-            yield _Element(item, *(("input", 0) if is_new else ("resent", self._said_in(item))), at=place)
+            yield TranscriptItem(item, *(("input", 0) if is_new else ("resent", self._said_in(item))), at=place)
 
     def _said_in(self, item: Json) -> int:
         """Return the exchange that said an item first, even if the client has changed the item since."""
@@ -114,8 +100,8 @@ class TranscriptReader:
         return identity
 
     def _mark(
-        self, elements: list[_Element], exchange: Exchange, number: int, finding: ReportFinding, said: int
-    ) -> list[_Element]:
+        self, elements: list[TranscriptItem], exchange: Exchange, number: int, finding: ReportFinding, said: int
+    ) -> list[TranscriptItem]:
         place = match[0] if (match := _PLACE.match(finding.at)) else ""
         target = next((index for index, element in enumerate(elements) if place and element.at == place), None)
         if finding.kind == "refusal":
@@ -137,8 +123,8 @@ class TranscriptReader:
         return _replace(elements, target, "edited", number, original)
 
     def _mark_refused(
-        self, elements: list[_Element], exchange: Exchange, number: int, target: int | None
-    ) -> list[_Element]:
+        self, elements: list[TranscriptItem], exchange: Exchange, number: int, target: int | None
+    ) -> list[TranscriptItem]:
         unpaired_items = find_unpaired(exchange.answer.rule, self._history, exchange)
         if target is not None and not unpaired_items:
             return _replace(elements, target, "refused", number)
@@ -149,19 +135,21 @@ class TranscriptReader:
         return elements
 
     def _lost_items(
-        self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding
-    ) -> list[_Element]:
+        self, elements: list[TranscriptItem], candidates: Sequence[Json], number: int, finding: ReportFinding
+    ) -> list[TranscriptItem]:
         """List the missing items of an exchange; if the finding names some, only those."""
         there = {item_key(element.item) or self._identity(element.item) for element in elements}
         missing = [item for item in candidates if (item_key(item) or self._identity(item)) not in there]
         named = [item for item in missing if _is_named(item, finding)]
         return [
-            _Element(item, "resent", self._said_in(item), mark="lost", finding=number, was=item)
+            TranscriptItem(item, "resent", self._said_in(item), mark="lost", finding=number, was=item)
             for item in named or missing
         ]
 
 
-def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:
+def _replace(
+    elements: list[TranscriptItem], index: int, mark: str, number: int, was: Any = None
+) -> list[TranscriptItem]:
     """Mark an element; a refused one stays refused, but gets its former content."""
     known = elements[index]
     if known.mark == "refused":

@@ -176,6 +176,8 @@ MISTAKES = [
     ("view . --with a==1", "--with changes what follows the requests that are kept: pass --fork N."),
     ("view . --fork 1", "--fork writes a test or runs one: also pass --write-test FILE, or --with a release."),
     ("view . --fork 1 --with a==1 --prompt b", "--prompt changes the test that is written: also pass --write-test"),
+    ("view . --write-test t.txt", "--write-test t.txt: pytest reads files of Python. Pass a name like test_cases.py."),
+    ("examine openai --write-test t.txt", "--write-test t.txt: pytest reads files of Python."),
     ("examine", "pass one ADAPTER, or --command CMD."),
     ("examine openai --command x", "pass one ADAPTER, or --command CMD."),
     ("examine opnai", "no adapter 'opnai'. Did you mean 'openai'?"),

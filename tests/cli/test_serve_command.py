@@ -112,83 +112,68 @@ class TestWhatIsPermitted:
         assert (ended.returncode, "number_above_maximum" in ended.stderr) == (1, True)
 
 
-class TestTheExitCode:
-    @pytest.mark.slow
-    def test_the_exit_code_is_that_of_the_command_before_all(self, script: str) -> None:
-        ended = serve(*program("ask(); sys.exit(7)"))
-        assert (ended.returncode, ended.stderr) == (7, "responses-harness: 1 request, the command ended with 7\n")
-        assert serve("--script", script, *program("ask(); sys.exit(7)")).returncode == 7
+SURFACED = """
+import json; base = os.environ['HARNESS_URL'] + '/_harness/surfaced'; ask()
+head = {'authorization': f"Bearer {os.environ['OPENAI_API_KEY']}"}
+urllib.request.urlopen(urllib.request.Request(base, json.dumps({'result': 'Sorry.'}).encode(), head))
+"""
+DOUBLED = """
+say = lambda *said: ask(input=[{'role': role, 'content': text} for role, text in said])
+text = say(('user', 'hi'))['output'][0]['content'][0]['text']
+say(('user', 'hi'), ('assistant', text + text), ('user', 'Well?'))
+"""
+TWO_TURNS = ("--script", "SCRIPT")
+KEYS = "[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"
 
-    @pytest.mark.slow
-    def test_the_exit_code_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
-        ended = serve("--script", script, *program("ask()"))
-        assert ended.returncode == 1
-        assert ended.stderr.startswith("responses-harness: sk-anything:\n\n1 turn of the script was never used.\n")
-        assert "pytest" not in ended.stderr
 
-    @pytest.mark.slow
-    def test_the_exit_code_is_1_when_a_client_does_not_show_a_reply(self) -> None:
-        sending = (
-            "import json; base = os.environ['HARNESS_URL'] + '/_harness/surfaced'; ask(); "
-            "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"}; "
-            "urllib.request.urlopen(urllib.request.Request(base, json.dumps({'result': 'Sorry.'}).encode(), head))"
-        )
-        ended = serve(*program(sending))
-        assert ended.returncode == 1, ended.stderr
-        assert "The client does not show the answer of the model: text lost: " in ended.stderr
-        assert "\n  allow   responses-harness serve --losses allow -- …\n" in ended.stderr
-        assert serve("--losses", "allow", *program(sending)).returncode == 0
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "text", "code", "said"),
+    [
+        pytest.param((), "ask(); sys.exit(7)", 7, "1 request, the command ended with 7\n", id="the command's"),
+        pytest.param(TWO_TURNS, "ask(); sys.exit(7)", 7, "sk-anything:\n\n1 turn", id="the command's before a verdict"),
+        pytest.param(
+            TWO_TURNS, "ask()", 1, "sk-anything:\n\n1 turn of the script was never used.\n", id="a turn is left"
+        ),
+        pytest.param(TWO_TURNS, KEYS, 1, "sk-b:\n", id="a turn of one key is left"),
+        pytest.param((), SURFACED, 1, "The client does not show the answer of the model: text lost: ", id="not shown"),
+        pytest.param(
+            (), SURFACED, 1, "\n  allow   responses-harness serve --losses allow -- …\n", id="not shown: advice"
+        ),
+        pytest.param(("--losses", "allow"), SURFACED, 0, "1 request, nothing is wrong", id="not shown, permitted"),
+        pytest.param((), DOUBLED, 1, "\n  allow   responses-harness serve --losses text-altered -- …\n", id="a loss"),
+        pytest.param(("--losses", "text-altered"), DOUBLED, 0, "nothing is wrong", id="a loss that is named"),
+        pytest.param(("--losses", "citation-dropped"), DOUBLED, 1, "text-altered", id="a loss, another is named"),
+        pytest.param(("--losses", "strict"), DOUBLED, 1, "text-altered", id="a loss, judged strictly"),
+        pytest.param(TWO_TURNS, "", 2, "the command sent no request", id="no request"),
+        pytest.param(
+            (),
+            "ask(); ask(key='test')",
+            1,
+            "1 request came with an unknown key, the last one POST /responses: 401",
+            id="an unknown key",
+        ),
+        pytest.param(("--scripted",), "assert ask() == 418", 1, "could not be answered", id="nothing is scripted"),
+    ],
+)
+def test_the_exit_code_is_the_commands_else_1_for_a_verdict_or_2_for_silence(
+    script: str, options: tuple[str, ...], text: str, code: int, said: str
+) -> None:
+    ended = serve(*(script if option == "SCRIPT" else option for option in options), *program(text))
+    assert (ended.returncode, said in ended.stderr) == (code, True), ended.stderr
+    assert "pytest" not in ended.stderr
 
-    @pytest.mark.slow
-    def test_the_exit_code_is_that_of_the_losses_which_the_options_name(self) -> None:
-        doubled = (
-            "import json; from urllib.request import Request, urlopen; "
-            "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\", 'content-type': 'application/json'}; "
-            "say = lambda *said: json.load(urlopen(Request(os.environ['OPENAI_BASE_URL'] + '/responses', json.dumps("
-            "{'model': 'gpt-4.1', 'input': [{'role': role, 'content': text} for role, text in said]}).encode(), head))); "
-            "text = say(('user', 'hi'))['output'][0]['content'][0]['text']; "
-            "say(('user', 'hi'), ('assistant', text + text), ('user', 'Well?'))"
-        )
-        ended = serve(*program(doubled))
-        assert ended.returncode == 1, ended.stderr
-        assert "\n  allow   responses-harness serve --losses text-altered -- …\n" in ended.stderr
-        assert serve("--losses", "text-altered", *program(doubled)).returncode == 0
-        assert serve("--losses", "citation-dropped", *program(doubled)).returncode == 1
-        assert serve("--losses", "strict", *program(doubled)).returncode == 1
 
-    @pytest.mark.slow
-    def test_the_exit_code_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
-        ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
-        assert (ended.returncode, ended.stderr.count("responses-harness: ")) == (1, 1)
-        assert ended.stderr.startswith("responses-harness: sk-b:\n")
-
-    @pytest.mark.slow
-    def test_the_exit_code_is_2_when_no_request_came(self, script: str) -> None:
-        ended = serve("--script", script, "--", "true")
-        assert (ended.returncode, "the command sent no request" in ended.stderr) == (2, True)
-        assert "turn" not in ended.stderr
-
-    @pytest.mark.slow
-    def test_the_exit_code_is_1_when_a_request_came_with_an_unknown_key(self) -> None:
-        ended = serve(*program("ask(); ask(key='test')"))
-        assert ended.returncode == 1
-        assert "1 request came with an unknown key, the last one POST /responses: 401" in ended.stderr
-
-    @pytest.mark.slow
-    def test_the_exit_code_is_1_for_a_request_that_nothing_was_scripted_for(self) -> None:
-        ended = serve("--scripted", *program("assert ask() == 418"))
-        assert (ended.returncode, "could not be answered" in ended.stderr) == (1, True)
-
-    @pytest.mark.slow
-    def test_the_exit_code_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(self, tmp_path: Path) -> None:
-        (plain := tmp_path / "plain").write_text("no program")
-        assert serve("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
-        assert serve("--", str(plain)).returncode == 126
-        missing = serve("--", "no-such-command")
-        assert missing.returncode == 127
-        assert missing.stderr == (
-            "responses-harness: no-such-command: cannot be run: No such file or directory. Pass a command after --.\n"
-        )
+@pytest.mark.slow
+def test_the_exit_code_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(tmp_path: Path) -> None:
+    (plain := tmp_path / "plain").write_text("no program")
+    assert serve("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
+    assert serve("--", str(plain)).returncode == 126
+    missing = serve("--", "no-such-command")
+    assert missing.returncode == 127
+    assert missing.stderr == (
+        "responses-harness: no-such-command: cannot be run: No such file or directory. Pass a command after --.\n"
+    )
 
 
 class TestADialect:

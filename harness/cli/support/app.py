@@ -12,6 +12,7 @@ from dataclasses import MISSING, field, fields
 from enum import IntEnum
 from functools import partial
 from inspect import Parameter, Signature
+from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_type_hints
 
@@ -161,6 +162,12 @@ def require_known(what: str, name: str, all_known: Iterable[str], listing: str =
         more = f" `{listing}` lists them." if listing and nearest.startswith("The nearest") else ""
         raise ConfigError(f"no {what} {name!r}. {nearest}{more}")
     return name
+
+
+def check_test_file(file: Path | None) -> None:
+    """Raise BadParameter for a file of `--write-test` that pytest would not read."""
+    if file and file.suffix != ".py":
+        raise typer.BadParameter(f"--write-test {file}: pytest reads files of Python. Pass a name like test_cases.py.")
 
 
 def print_text(text: str, *, err: bool = False, newline: bool = True) -> None:
