@@ -15,18 +15,14 @@ from typing import NamedTuple
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
 from harness.api.operations import operation
 from harness.contract.rule import Case, RuleScope, WorldView, after, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import (
-    KEY_HEADERS,
-    ON_FOUNDRY,
-    PROJECT_PATH,
-)
+from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Json, Request
 from harness.core.registry import TableKind, declare_table
-from harness.foundry.agent_rules import CREATE_VERSION
-from harness.foundry.agent_sessions import AGENT_SESSIONS, session_key
+from harness.foundry.agent_rules import CREATE_VERSION, version_case
+from harness.foundry.agent_sessions import AGENT_SESSIONS, CREATE_SESSION, session_key
 from harness.foundry.agent_versions import MAKING_VERSIONS, sent_version
-from harness.foundry.resources import agent_page, project_error, project_not_found, without_param
+from harness.foundry.resources import agent_page, project_case, project_error, project_not_found, without_param
 from harness.items.transcript import conversation_id
 from harness.world.api_call import ApiCall
 
@@ -68,10 +64,9 @@ OPERATIONS: Mapping[str, Preview] = {
     "* /skills*": Preview("Skills=V1Preview", since="2026-04-20"),
 }
 """The features by the operations that need them, whatever their body."""
-_ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
 _ASKING = {**KEY_HEADERS, HEADER: "ExternalAgents=V1Preview, WorkflowAgents=V1Preview"}
-_HOSTED = {"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}
-_WORKFLOW = {"definition": {"kind": "workflow", "workflow": "kind: workflow"}}
+_HOSTED = version_case({"kind": "hosted", "cpu": "1", "memory": "2Gi"}, headers=KEY_HEADERS)
+_WORKFLOW = version_case({"kind": "workflow", "workflow": "kind: workflow"}, headers=KEY_HEADERS)
 _SAID = (
     "{kind} is in preview. This operation requires the following opt-in preview feature(s): {flag}. Include the "
     "'Foundry-Features: {flag}' header in your request."
@@ -93,28 +88,22 @@ _SAID = (
         ),
         reported("a public guide to hosted agents: the words for these", "2026-04"),
         reported("a public guide to skills, and one to evaluations: without a title", "2026-09"),
-        reported(
-            "Azure/azure-dev, pull request 8441: hosted agents, not in version 2025-11-15-preview",
-            "2026-05-28",
-        ),
+        reported("Azure/azure-dev, pull request 8441: hosted agents, not in version 2025-11-15-preview", "2026-05-28"),
         documented("https://learn.microsoft.com/azure/foundry: external agents; azure-rest-api-specs: memory stores"),
     ],
     rejects={
-        _SAID.format(kind="Workflow agents", flag="WorkflowAgents=V1Preview"): Case(_WORKFLOW, on=_ON_VERSIONS),
-        _SAID.format(kind="External agents", flag="ExternalAgents=V1Preview"): Case(
-            {"name": "helper", "definition": {"kind": "external", "otel_agent_id": "helper"}},
-            on=f"POST !{PROJECT_PATH}/agents?api-version=v1",
+        _SAID.format(kind="Workflow agents", flag="WorkflowAgents=V1Preview"): _WORKFLOW,
+        _SAID.format(kind="External agents", flag="ExternalAgents=V1Preview"): project_case(
+            "POST /agents", {"name": "helper", "definition": {"kind": "external", "otel_agent_id": "helper"}}
         ),
-        _SAID.format(kind="Hosted agents", flag="HostedAgents=V1Preview"): Case(
-            _HOSTED, on=_ON_VERSIONS, as_of="2026-05-28"
-        ),
+        _SAID.format(kind="Hosted agents", flag="HostedAgents=V1Preview"): replace(_HOSTED, as_of="2026-05-28"),
     },
     accepts=[
-        Case(_WORKFLOW, on=_ON_VERSIONS, headers=_ASKING),
-        Case(_WORKFLOW, on=_ON_VERSIONS, as_of="2026-02-26"),
-        Case({"definition": {"kind": "prompt", "model": "mine"}}, on=_ON_VERSIONS),
-        Case(_HOSTED, on=_ON_VERSIONS, as_of="2026-06-23"),
-        Case(_HOSTED, on=_ON_VERSIONS.replace("v1", PREVIEW_OF_AGENTS), as_of="2026-05-28"),
+        replace(_WORKFLOW, headers=_ASKING),
+        replace(_WORKFLOW, as_of="2026-02-26"),
+        replace(CREATE_VERSION, headers=KEY_HEADERS),
+        replace(_HOSTED, as_of="2026-06-23"),
+        replace(_HOSTED, on=str(_HOSTED.on).replace("=v1", f"={PREVIEW_OF_AGENTS}"), as_of="2026-05-28"),
     ],
     since=ASKED,
     fix="Send the header `Foundry-Features`; the SDK does so for a client that has `allow_preview` set.",
@@ -156,9 +145,8 @@ _ASKED = Case({"agent_reference": _HELPER, "input": "hi"}, on=ON_FOUNDRY, header
 _CONTINUED = Case(
     {"agent_reference": _HELPER, "input": "hi", "previous_response_id": "{0.id}"}, on=ON_FOUNDRY, headers=_ALICE
 )
-_SESSION_PATH = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
-_OPENED = Case({"agent_session_id": "mine"}, on=f"POST {_SESSION_PATH}?api-version=v1", headers=_ALICE)
-_READ = Case(None, on=f"GET {_SESSION_PATH}/mine?api-version=v1", headers=_BOB)
+_OPENED = replace(CREATE_SESSION, headers=_ALICE)
+_READ = project_case("GET /agents/helper/endpoint/sessions/mine", headers=_BOB)
 
 
 @rule(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, application_of, is_preview_of_agents
 from harness.api.project_types import HOSTED, PROJECT_TOOLS, NamedAgent
@@ -11,12 +12,13 @@ from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, 
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
 from harness.core.errors import bad_request
-from harness.core.exchange import Json, Request
+from harness.core.exchange import EMPTY_MAPPING, Json, Request
 from harness.core.json_values import objects_in
 from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION
 from harness.foundry.agent_versions import AGENTS, check_agent_exists, versions_of
 from harness.foundry.resources import (
     INVALID_PAYLOAD,
+    lacks,
     project_error,
     project_not_found,
     single_fault_before,
@@ -25,10 +27,21 @@ from harness.foundry.resources import (
 
 SCOPE = RuleScope(dialects=FOUNDRY)
 
-AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
 ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
 ON_APPLICATION = f"POST !{PROJECT_PATH}/applications/{{}}/protocols/openai/responses?api-version=v1"
 ON_PREVIEW_OF_AGENTS = f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"
+
+
+def by_agent(
+    on: str = ON_FOUNDRY,
+    account: Organization | None = None,
+    as_of: str = "",
+    of: Mapping[str, Any] = EMPTY_MAPPING,
+    **members: Any,
+) -> Case:
+    """Make an example that asks the agent `helper`, or another one `of` a reference, with these members in the body."""
+    body = {"agent_reference": {**HELPER_REFERENCE, **of}, "input": "hi", **members}
+    return Case(body, on=on, account=account, as_of=as_of)
 
 
 @rule(
@@ -40,7 +53,7 @@ ON_PREVIEW_OF_AGENTS = f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"
     ],
     rejects=[Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY)],
     accepts=[
-        Case(AGENT_BODY, on=ON_FOUNDRY),
+        by_agent(),
         # Recorded 2026-03-04 to 2026-03-17 of a JS client: Azure/azure-sdk-assets, eight requests.
         Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_PREVIEW_OF_AGENTS),
     ],
@@ -55,20 +68,14 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
 
 @rule(
     when="agent_reference",
-    error=project_error(400, 'required: Required properties ["{name}"] are not present', "/agent_reference"),
+    error=project_error(400, lacks("{name}"), "/agent_reference"),
     source=reported("public clients of Foundry projects: of `type`", "2026"),
     assumed="that a missing name gets the same error",
     rejects={
-        'required: Required properties ["type"] are not present': Case(
-            {"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY
-        ),
-        'required: Required properties ["name"] are not present': Case(
-            {"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY
-        ),
+        lacks("type"): Case({"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY),
+        lacks("name"): Case({"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY),
     },
-    accepts=[
-        Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "3"}}, on=ON_FOUNDRY),
-    ],
+    accepts=[by_agent(of={"version": "3"})],
     fix='Send `{"type": "agent_reference", "name": …}`.',
 )
 def agent_incomplete(request: Request) -> Iterator[Json]:
@@ -84,15 +91,15 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     error=project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
     source=reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     rejects={
-        "Model must match the agent's model 'mine' when agent is specified.": Case(
-            {**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
+        "Model must match the agent's model 'mine' when agent is specified.": by_agent(
+            model="gpt-4o", account=ACCOUNT_WITH_HELPER
         )
     },
     accepts=[
-        Case({**AGENT_BODY, "model": "mine"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
-        Case(AGENT_BODY, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
-        Case({**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY),
-        Case({**AGENT_BODY, "model": ""}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        by_agent(model="mine", account=ACCOUNT_WITH_HELPER),
+        by_agent(account=ACCOUNT_WITH_HELPER),
+        by_agent(model="gpt-4o"),
+        by_agent(model="", account=ACCOUNT_WITH_HELPER),
     ],
     fix="Leave `model` out: the agent has one. `mock.organization(agents={…})` says which.",
 )
@@ -131,10 +138,8 @@ def find_settled_members(request: Request, as_of: str) -> list[str]:
         reported("https://github.com/microsoft/agent-framework/issues/2573: the whole body", "2025-12-02"),
         reported("https://blog.chiffers.com: `instructions`, `temperature` and `top_p` in one error", "2026"),
     ],
-    rejects=[
-        Case({**AGENT_BODY, "temperature": 0, "top_p": 0.5, "instructions": "Be brief."}, on=ON_FOUNDRY),
-    ],
-    accepts=[Case({**AGENT_BODY, "instructions": "", "temperature": None}, on=ON_FOUNDRY)],
+    rejects=[by_agent(temperature=0, top_p=0.5, instructions="Be brief.")],
+    accepts=[by_agent(instructions="", temperature=None)],
     since="2025-12-02",
     fix="Set them in the agent's definition, not in the request; `details` names each.",
 )
@@ -157,14 +162,14 @@ def agent_payload_invalid(request: Request, world: WorldView, agent: NamedAgent 
             "public code and a workshop: reasoning; public code with the old member `agent`: instructions", "2026"
         ),
     ],
-    rejects=[Case({**AGENT_BODY, "temperature": 0.5}, on=ON_FOUNDRY)],
+    rejects=[by_agent(temperature=0.5)],
     accepts=[
         # Recorded 2026-03-06 of a Java client: Azure/azure-sdk-assets.
-        Case({**AGENT_BODY, "max_output_tokens": 300}, on=ON_FOUNDRY),
+        by_agent(max_output_tokens=300),
         # Recorded 2026-02-20 to 2026-06-26 of Python and JS clients, as JSON and as a stream: Azure/azure-sdk-assets.
-        Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
-        Case({**AGENT_BODY, "tool_choice": "required", "stream": True, "tools": None}, on=ON_FOUNDRY),
-        Case({**AGENT_BODY, "metadata": {"a": "b"}, "store": True, "parallel_tool_calls": True}, on=ON_FOUNDRY),
+        by_agent(tool_choice="required", account=ACCOUNT_WITH_HELPER),
+        by_agent(tool_choice="required", stream=True, tools=None),
+        by_agent(metadata={"a": "b"}, store=True, parallel_tool_calls=True),
         Case({"model": "gpt-4o", "input": "hi", "temperature": 0.5}, on=ON_FOUNDRY),
     ],
     since="2025-12-02",
@@ -176,9 +181,7 @@ def agent_setting_given(request: Request, world: WorldView, agent: NamedAgent | 
         yield from ({"name": name} for name in find_settled_members(request, world.as_of))
 
 
-def _allowed(*types: str) -> Json:
-    tools = [{"type": type} for type in types]
-    return {**AGENT_BODY, "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": tools}}
+_FABRIC: Json = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "fabric_dataagent_preview"}]}
 
 
 @rule(
@@ -191,11 +194,11 @@ def _allowed(*types: str) -> Json:
     ),
     assumed="that other tools which only a project has are refused, too",
     rejects={
-        "Invalid value: 'fab...iew'. Value must be 'file_search'.": Case(
-            _allowed("fabric_dataagent_preview"), on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
+        "Invalid value: 'fab...iew'. Value must be 'file_search'.": by_agent(
+            tool_choice=_FABRIC, account=ACCOUNT_WITH_HELPER
         )
     },
-    accepts=[Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER)],
+    accepts=[by_agent(tool_choice="required", account=ACCOUNT_WITH_HELPER)],
     since="2026-05-03",
     fix='Send `tool_choice: "required"`; an agent with a single tool then calls that one.',
 )
@@ -217,8 +220,8 @@ def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator
     source=recorded(
         "Azure/azure-sdk-assets: .NET, AgentsTests.PerRequestToolsRejectedWithAgent: the whole body", "2025-10-29"
     ),
-    rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}]}, on=ON_FOUNDRY)],
-    accepts=[Case({**AGENT_BODY, "tools": None, "tool_choice": "required"}, on=ON_FOUNDRY)],
+    rejects=[by_agent(tools=[{"type": "web_search"}])],
+    accepts=[by_agent(tools=None, tool_choice="required")],
     until="2026-04-02",
     fix="Declare the tools in the agent's definition, not in the request.",
 )
@@ -265,10 +268,7 @@ def hosted_response_not_found(request: Request, world: WorldView, agent: NamedAg
         )
     },
     accepts=[
-        after(
-            CREATE_VERSION,
-            Case({"input": "hi"}, on=ON_APPLICATION.format("helper")),
-        ),
+        after(CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("helper"))),
         Case({"input": "hi"}, on=ON_APPLICATION.format("travel")),
     ],
     fix="Publish an agent under this name: an application answers like the agent of its name.",
@@ -286,23 +286,12 @@ def application_without_deployment(request: Request, world: WorldView) -> Iterat
     source=reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
     assumed="the place of the version; code and type, which are those of an agent that is deleted",
     rejects={
-        "Agent other with version not found.": after(
-            CREATE_VERSION,
-            Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}}, on=ON_FOUNDRY),
-        ),
-        "Agent helper with version 2 not found.": after(
-            CREATE_VERSION, Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "2"}}, on=ON_FOUNDRY)
-        ),
+        "Agent other with version not found.": after(CREATE_VERSION, by_agent(of={"name": "other"})),
+        "Agent helper with version 2 not found.": after(CREATE_VERSION, by_agent(of={"version": "2"})),
     },
     accepts=[
-        after(
-            CREATE_VERSION, Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "1"}}, on=ON_FOUNDRY)
-        ),
-        Case(
-            {**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}},
-            on=ON_FOUNDRY,
-            account=ACCOUNT_WITH_HELPER,
-        ),
+        after(CREATE_VERSION, by_agent(of={"version": "1"})),
+        by_agent(of={"name": "other"}, account=ACCOUNT_WITH_HELPER),
     ],
     fix="Name an existing agent, in a version that it has.",
 )

@@ -20,7 +20,6 @@ from harness.contract.rule import (
     reported,
     rule,
 )
-from harness.contract.rules.example_requests import PROJECT_PATH
 from harness.contract.schema import json_type
 from harness.core.account import Organization
 from harness.core.exchange import Json, Request
@@ -34,13 +33,18 @@ from harness.foundry.agent_versions import (
     sent_version,
     versions_of,
 )
-from harness.foundry.resources import project_error, project_not_found
+from harness.foundry.resources import has_type, lacks, project_case, project_error, project_not_found
 
 SCOPE = RuleScope(area="agents", dialects=FOUNDRY)
-ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
-ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"
-CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
-CREATE_HOSTED = Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS)
+
+
+def version_case(definition: Json, **members: Any) -> Case:
+    """Make an example that adds a version with this definition to the agent `helper`."""
+    return project_case("POST /agents/helper/versions", {"definition": definition}, **members)
+
+
+PROMPT: Json = {"kind": "prompt", "model": "mine"}
+CREATE_VERSION, CREATE_HOSTED = version_case(PROMPT), version_case({"kind": "hosted"})
 LEARN_PAGES = "https://learn.microsoft.com/azure/foundry/agents/how-to"
 EXISTING_AGENT = (
     *("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*", "PATCH /agents/{agent_name}*"),
@@ -52,8 +56,8 @@ EXISTING_AGENT = (
     on="GET /agents/{agent_name}",
     error=project_not_found("Agent {name} doesn't exist"),
     source=recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
-    rejects={"Agent other doesn't exist": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1")},
-    accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
+    rejects={"Agent other doesn't exist": project_case("GET /agents/other")},
+    accepts=[after(CREATE_VERSION, project_case("GET /agents/helper"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
@@ -69,14 +73,10 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
         reported("public notes of a workshop: of an unknown agent, too", "2026-05"),
     ],
     rejects={
-        "Agent other with version 2 not found": Case(
-            None, on=f"GET !{PROJECT_PATH}/agents/other/versions/2?api-version=v1"
-        ),
-        "Agent helper with version 2 not found": after(
-            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1")
-        ),
+        "Agent other with version 2 not found": project_case("GET /agents/other/versions/2"),
+        "Agent helper with version 2 not found": after(CREATE_VERSION, project_case("GET /agents/helper/versions/2")),
     },
-    accepts=[after(CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/versions/1?api-version=v1"))],
+    accepts=[after(CREATE_VERSION, project_case("GET /agents/helper/versions/1"))],
     fix="Read a version that the agent has: `GET /agents/{name}/versions` lists them.",
 )
 def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json]:
@@ -89,8 +89,8 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
     error=project_error(404, "Agent not found", code="not_found", type="error"),
     source=recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
     assumed="that every operation on an agent has this error",
-    rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
-    accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
+    rejects={"Agent not found": project_case("DELETE /agents/other/versions/1")},
+    accepts=[after(CREATE_VERSION, project_case("GET /agents/helper"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -109,7 +109,7 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     assumed="the words",
     rejects={
         "Agent 'helper' version '1' is not made of code.": after(
-            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/code:download?api-version=v1")
+            CREATE_VERSION, project_case("GET /agents/helper/code:download")
         )
     },
     fix="Only an agent created from a zip has code to read.",
@@ -125,20 +125,16 @@ def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=MAKING_VERSIONS,
-    error=project_error(400, 'required: Required properties ["{name}"] are not present', "{path}"),
+    error=project_error(400, lacks("{name}"), "{path}"),
     source=Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
     assumed="the words, which are those for a reference to an agent",
     rejects={
-        'required: Required properties ["name"] are not present': Case(
-            {"definition": {"kind": "prompt", "model": "mine"}}, on=f"POST !{PROJECT_PATH}/agents?api-version=v1"
-        ),
-        'required: Required properties ["definition"] are not present': Case({"description": "x"}, on=ON_VERSIONS),
-        'required: Required properties ["kind"] are not present': Case({"definition": {}}, on=ON_VERSIONS),
-        'required: Required properties ["model"] are not present': Case(
-            {"definition": {"kind": "prompt"}}, on=ON_VERSIONS
-        ),
+        lacks("name"): project_case("POST /agents", {"definition": {"kind": "prompt", "model": "mine"}}),
+        lacks("definition"): project_case("POST /agents/helper/versions", {"description": "x"}),
+        lacks("kind"): version_case({}),
+        lacks("model"): version_case({"kind": "prompt"}),
     },
-    accepts=[CREATE_VERSION, Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS)],
+    accepts=[CREATE_VERSION, CREATE_HOSTED],
     fix='Send `{"definition": {"kind": "prompt", "model": …}}`.',
 )
 def agent_version_incomplete(request: Request) -> Iterator[Json]:
@@ -187,23 +183,21 @@ _TYPES: dict[str, tuple[str, ...]] = {
 
 @rule(
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import", "PATCH /agents/{agent_name}"),
-    error=project_error(400, 'type: Value is "{actual}" but should be "{expected}"', "{path}"),
+    error=project_error(400, has_type("{actual}", "{expected}"), "{path}"),
     source=[
         reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
         Source("typed", "azure-ai-projects 2.10: the types of the members"),
     ],
     assumed="that a definition gets the error of an input",
     rejects={
-        'type: Value is "string" but should be "array"': Case(
-            {"definition": {"kind": "prompt", "model": "mine", "tools": "web_search"}}, on=ON_VERSIONS
-        ),
-        'type: Value is "array" but should be "object"': after(
-            CREATE_VERSION, Case({"agent_endpoint": []}, on=f"PATCH {ON_AGENT}")
+        has_type("string", "array"): version_case({**PROMPT, "tools": "web_search"}),
+        has_type("array", "object"): after(
+            CREATE_VERSION, project_case("PATCH /agents/helper", {"agent_endpoint": []})
         ),
     },
     accepts=[
-        Case({"definition": {"kind": "prompt", "model": "mine", "tools": [], "text": None}}, on=ON_VERSIONS),
-        after(CREATE_VERSION, Case({"agent_endpoint": None}, on=f"PATCH {ON_AGENT}")),
+        version_case({**PROMPT, "tools": [], "text": None}),
+        after(CREATE_VERSION, project_case("PATCH /agents/helper", {"agent_endpoint": None})),
     ],
     fix="Send each member in the type that the SDK has for it.",
 )
@@ -242,8 +236,8 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
     assumed="the words",
     rejects={
         "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
-        "middle, and must not exceed 63 characters.": replace(
-            CREATE_VERSION, on=f"POST !{PROJECT_PATH}/agents/my_agent/versions?api-version=v1"
+        "middle, and must not exceed 63 characters.": project_case(
+            "POST /agents/my_agent/versions", {"definition": PROMPT}
         )
     },
     accepts=[CREATE_VERSION],
@@ -260,10 +254,7 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
     when=LIMITED_ACCOUNT,
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
     error=project_error(
-        409,
-        "The resource already exists or was modified concurrently. Please retry.",
-        code="conflict",
-        type="error",
+        409, "The resource already exists or was modified concurrently. Please retry.", code="conflict", type="error"
     ),
     source=reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
     assumed="that every way to create a version gets this error",
@@ -288,9 +279,7 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
     ),
     source=reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
     assumed="the code",
-    rejects=[
-        Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS, account=Organization(hosts_agents=False)),
-    ],
+    rejects=[replace(CREATE_HOSTED, account=Organization(hosts_agents=False))],
     accepts=[replace(CREATE_VERSION, account=Organization(hosts_agents=False))],
     fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
 )
@@ -310,7 +299,7 @@ def _with_headers(**headers: str) -> Case:
     """Make an example that adds a version of an agent with these headers for its server; `_` stands for `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     server: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://mcp.example.org", "headers": named}
-    return Case({"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}, on=ON_VERSIONS)
+    return version_case({**PROMPT, "tools": [server]})
 
 
 @rule(
@@ -356,8 +345,7 @@ def _with_server(url: str, as_of: str = "") -> Case:
     """Make an example that adds a version of an agent with an MCP server at a URL, one of its structured inputs."""
     server: Json = {"type": "mcp", "server_label": "crm", "server_url": url, "require_approval": "never"}
     inputs = {"server_url": {"description": "The server.", "required": True, "schema": {"type": "string"}}}
-    definition = {"kind": "prompt", "model": "mine", "tools": [server], "structured_inputs": inputs}
-    return Case({"definition": definition}, on=ON_VERSIONS, as_of=as_of)
+    return version_case({**PROMPT, "tools": [server], "structured_inputs": inputs}, as_of=as_of)
 
 
 @rule(

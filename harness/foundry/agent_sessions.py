@@ -14,25 +14,14 @@ import orjson
 
 from harness.api.http.dialects import FOUNDRY, user_of
 from harness.api.operations import operation
-from harness.contract.rule import (
-    Case,
-    RuleScope,
-    Source,
-    WorldView,
-    after,
-    documented,
-    recorded,
-    reported,
-    rule,
-)
-from harness.contract.rules.example_requests import PROJECT_PATH
+from harness.contract.rule import RuleScope, Source, WorldView, after, documented, recorded, reported, rule
 from harness.core.dates import iso_time
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
 from harness.core.registry import TableKind, declare_table
-from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION, LEARN_PAGES, ON_AGENT
+from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION, LEARN_PAGES
 from harness.foundry.agent_versions import answering_version
-from harness.foundry.resources import agent_page, project_error, without_param
+from harness.foundry.resources import agent_page, lacks, project_case, project_error, without_param
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
@@ -255,11 +244,11 @@ def delete_file(call: ApiCall) -> Answer:
     return Answer(204, b"")
 
 
-_SESSIONS = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
-CREATE_SESSION = Case({"agent_session_id": "mine"}, on=f"POST {_SESSIONS}?api-version=v1")
-_FILE = f"{_SESSIONS}/mine/files"
-UPLOAD_SESSION_FILE = Case(raw=b"Paris", on=f"PUT {_FILE}/content?api-version=v1&path=notes/a.txt")
-READ_SESSION_FILE = f"GET {_FILE}/content?api-version=v1&path="
+_SESSIONS = "/agents/helper/endpoint/sessions"
+CREATE_SESSION = project_case(f"POST {_SESSIONS}", {"agent_session_id": "mine"})
+_CONTENT = f"{_SESSIONS}/mine/files/content"
+UPLOAD_SESSION_FILE = project_case(f"PUT {_CONTENT}?path=notes/a.txt", raw=b"Paris")
+READ_SESSION_FILE = f"GET {_CONTENT}?path="
 SESSION_OPERATIONS = (
     *("GET /agents/{agent_name}/*{session_id}*", "PUT /agents/{agent_name}/*{session_id}*"),
     *("POST /agents/{agent_name}/*{session_id}*", "DELETE /agents/{agent_name}/*{session_id}*"),
@@ -272,11 +261,7 @@ DELETED_ONCE = "2026-05-22"
     on=SESSION_OPERATIONS,
     error=replace(
         without_param(
-            project_error(
-                404,
-                "Session '{session}' was not found or has been deleted.",
-                code="session_not_found",
-            )
+            project_error(404, "Session '{session}' was not found or has been deleted.", code="session_not_found")
         ),
         headers={"x-agent-session-id": "{session}"},
     ),
@@ -284,10 +269,10 @@ DELETED_ONCE = "2026-05-22"
     assumed="that every operation on a session has this error",
     rejects={
         "Session 'other' was not found or has been deleted.": after(
-            CREATE_VERSION, Case(None, on=f"GET {_SESSIONS}/other?api-version=v1")
+            CREATE_VERSION, project_case(f"GET {_SESSIONS}/other")
         )
     },
-    accepts=[after(CREATE_VERSION, CREATE_SESSION, Case(None, on=f"GET {_SESSIONS}/mine?api-version=v1"))],
+    accepts=[after(CREATE_VERSION, CREATE_SESSION, project_case(f"GET {_SESSIONS}/mine"))],
     fix="Open it first: `POST /agents/{name}/endpoint/sessions`; one that is deleted does not come back.",
 )
 def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -310,18 +295,11 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         reported("https://github.com/Azure/azure-dev/issues/8520", "2026-06-02"),
     ],
     assumed="that the words of a version are the same",
-    rejects=[
-        after(CREATE_HOSTED, CREATE_SESSION, Case(None, on=f"DELETE {ON_AGENT}")),
-    ],
+    rejects=[after(CREATE_HOSTED, CREATE_SESSION, project_case("DELETE /agents/helper"))],
     accepts=[
-        after(CREATE_HOSTED, CREATE_SESSION, Case(None, on=f"DELETE {ON_AGENT}&force=true")),
-        after(
-            CREATE_HOSTED,
-            CREATE_SESSION,
-            CREATE_VERSION,
-            Case(None, on=f"DELETE !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1"),
-        ),
-        after(CREATE_HOSTED, Case(None, on=f"DELETE {ON_AGENT}")),
+        after(CREATE_HOSTED, CREATE_SESSION, project_case("DELETE /agents/helper?force=true")),
+        after(CREATE_HOSTED, CREATE_SESSION, CREATE_VERSION, project_case("DELETE /agents/helper/versions/2")),
+        after(CREATE_HOSTED, project_case("DELETE /agents/helper")),
     ],
     since="2026-06-02",
     fix="Delete the sessions first, or send `force=true`.",
@@ -343,14 +321,10 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     on=("PUT *{session_id}/files/content", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
-    error=project_error(400, 'required: Required properties ["path"] are not present', "path"),
+    error=project_error(400, lacks("path"), "path"),
     source=Source("typed", "azure-ai-projects 2.10: the path of a file is required"),
     assumed="the words",
-    rejects={
-        'required: Required properties ["path"] are not present': after(
-            CREATE_VERSION, CREATE_SESSION, replace(UPLOAD_SESSION_FILE, on=f"PUT {_FILE}/content?api-version=v1")
-        )
-    },
+    rejects={lacks("path"): after(CREATE_VERSION, CREATE_SESSION, project_case(f"PUT {_CONTENT}", raw=b"Paris"))},
     accepts=[after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE)],
     fix="Name the file in `path` of the query.",
 )

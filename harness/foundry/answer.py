@@ -10,13 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from harness.api.http.dialects import (
-    AGENT_REFERENCE,
-    FOUNDRY,
-    VERSION_PARAMETER,
-    is_at_agent_endpoint,
-    user_of,
-)
+from harness.api.http.dialects import AGENT_REFERENCE, FOUNDRY, VERSION_PARAMETER, is_at_agent_endpoint, user_of
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
 from harness.api.project_types import KIND_BY_PREFIX, PROMPT, NamedAgent

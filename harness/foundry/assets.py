@@ -17,15 +17,7 @@ from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
 from harness.core.registry import TableKind, declare_table
 from harness.core.text import show
-from harness.foundry.blobs import (
-    BLOBS,
-    FILE_TYPE,
-    Blob,
-    address_for,
-    container_address,
-    new_container,
-    signed_query,
-)
+from harness.foundry.blobs import BLOBS, FILE_TYPE, Blob, address_for, container_address, new_container, signed_query
 from harness.foundry.connections import ACCOUNT, PROJECT, SUBSCRIPTION, project_of
 from harness.foundry.resources import (
     ASSETS_REPOSITORY,

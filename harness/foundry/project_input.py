@@ -24,12 +24,11 @@ from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import objects_in
-from harness.foundry.agent_responses import (
-    AGENT_BODY,
-    ON_PREVIEW_OF_AGENTS,
-)
+from harness.foundry.agent_responses import ON_PREVIEW_OF_AGENTS, by_agent
 from harness.foundry.resources import (
     INVALID_PAYLOAD,
+    has_type,
+    lacks,
     project_error,
     project_not_found,
     validation_detail,
@@ -63,13 +62,11 @@ def _is_message(item: Any, *roles: str) -> bool:
         reported("public notes of a live probe with each role: the final version of agents takes both", "2026-07"),
     ],
     assumed="that a message that lacks only one of them gets the error for that one",
-    rejects=[
-        Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_PREVIEW_OF_AGENTS),
-    ],
+    rejects=[by_agent(input=[USER_MESSAGE, ANSWER_WITHOUT_TYPE], on=ON_PREVIEW_OF_AGENTS)],
     accepts=[
-        Case({**AGENT_BODY, "input": [USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE]}, on=ON_PREVIEW_OF_AGENTS),
-        Case({**AGENT_BODY, "input": [{"role": "assistant", "content": "Hello."}]}, on=ON_PREVIEW_OF_AGENTS),
-        Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_FOUNDRY),
+        by_agent(input=[USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE], on=ON_PREVIEW_OF_AGENTS),
+        by_agent(input=[{"role": "assistant", "content": "Hello."}], on=ON_PREVIEW_OF_AGENTS),
+        by_agent(input=[USER_MESSAGE, ANSWER_WITHOUT_TYPE]),
     ],
     since="2025-12-17",
     fix="Send the parts of an answer as they came: a message with `type`, a text with `annotations`.",
@@ -87,7 +84,7 @@ def answer_incomplete(request: Request) -> Iterator[Json]:
 
 
 def _is_no_string(place: str) -> Json:
-    return validation_detail('type: Value is "array" but should be "string"', place)
+    return validation_detail(has_type("array", "string"), place)
 
 
 def _find_missing(item: Json, place: str) -> list[Json]:
@@ -102,7 +99,7 @@ def _find_missing(item: Json, place: str) -> list[Json]:
 
 
 def _is_missing(name: str, place: str) -> Json:
-    return validation_detail(f'required: Required properties ["{name}"] are not present', place)
+    return validation_detail(lacks(name), place)
 
 
 _BARE_ANSWER: Json = {"type": "message", **ANSWER_WITHOUT_TYPE}
@@ -182,7 +179,7 @@ def _is_no_status(place: str) -> list[Json]:
         validation_detail(f'const: Expected "\\u0022{status}\\u0022"', place)
         for status in ("in_progress", "completed", "incomplete")
     ]
-    return [validation_detail('type: Value is "null" but should be "string"', place), *unequal]
+    return [validation_detail(has_type("null", "string"), place), *unequal]
 
 
 TYPES_UNTIL_SUMMER = (
@@ -218,23 +215,16 @@ def known_types(as_of: str) -> Sequence[str]:
         ),
         f"Invalid value: ''. Supported values are: {quote_and_join(TYPES_UNTIL_SUMMER, 'and')}.": after(
             CREATE_PROJECT_CONVERSATION,
-            Case(
-                {
-                    **AGENT_BODY,
-                    "conversation": "{0.id}",
-                    "input": [{"role": "system", "content": "Be brief."}, USER_MESSAGE],
-                },
-                on=ON_FOUNDRY,
+            by_agent(
+                conversation="{0.id}",
+                input=[{"role": "system", "content": "Be brief."}, USER_MESSAGE],
                 as_of="2026-02-12",
             ),
         ),
     },
     accepts=[
-        Case({**AGENT_BODY, "input": [USER_MESSAGE, USER_MESSAGE]}, on=ON_FOUNDRY),
-        Case(
-            {**AGENT_BODY, "input": [{"type": "message", "role": "system", "content": "Hi."}, USER_MESSAGE]},
-            on=ON_FOUNDRY,
-        ),
+        by_agent(input=[USER_MESSAGE, USER_MESSAGE]),
+        by_agent(input=[{"type": "message", "role": "system", "content": "Hi."}, USER_MESSAGE]),
     ],
     since="2026-02-12",
     fix='Send `"type": "message"`, which OpenAI needs for no role.',
@@ -270,20 +260,11 @@ HOSTED_ITEMS = (
         reported("https://github.com/microsoft/agent-framework/issues/5410", "2026-04"),
         reported("a public guide to hand-offs between agents", "2026"),
     ],
-    rejects=[Case({**AGENT_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY)],
+    rejects=[by_agent(input=[USER_MESSAGE, SEARCH_OF_ANOTHER])],
     accepts=[
         Case({**VALID_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY),
-        Case(
-            {**AGENT_BODY, "input": [USER_MESSAGE, {**SEARCH_OF_ANOTHER, "agent_reference": HELPER_REFERENCE}]},
-            on=ON_FOUNDRY,
-        ),
-        Case(
-            {
-                **AGENT_BODY,
-                "input": [{**WHOLE_ANSWER, "agent_reference": SEARCH_OF_ANOTHER["agent_reference"]}, USER_MESSAGE],
-            },
-            on=ON_FOUNDRY,
-        ),
+        by_agent(input=[USER_MESSAGE, {**SEARCH_OF_ANOTHER, "agent_reference": HELPER_REFERENCE}]),
+        by_agent(input=[{**WHOLE_ANSWER, "agent_reference": SEARCH_OF_ANOTHER["agent_reference"]}, USER_MESSAGE]),
     ],
     since="2026-04-17",
     fix="Pass on the messages of another agent, and leave out the items of its tools.",
@@ -314,7 +295,7 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
     },
     accepts=[
         after(CREATE_PROJECT_CONVERSATION, Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{{0.id}}")),
-        after(CREATE_PROJECT_CONVERSATION, Case({**AGENT_BODY, "conversation": "{0.id}"}, on=ON_FOUNDRY)),
+        after(CREATE_PROJECT_CONVERSATION, by_agent(conversation="{0.id}")),
     ],
     fix="Create it first: conversations are never made by naming them.",
 )
@@ -357,11 +338,11 @@ def project_conversation_items(request: Request) -> Iterator[Json]:
     source=reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),
     assumed="status, code and param; that an id of another length than those recorded is malformed",
     rejects={
-        "Invalid conversation id 'conv_c8e602556f95489dJutf5cqOk1Uqu', Malformed identifier.": Case(
-            {**AGENT_BODY, "conversation": "conv_c8e602556f95489dJutf5cqOk1Uqu"}, on=ON_FOUNDRY
+        "Invalid conversation id 'conv_c8e602556f95489dJutf5cqOk1Uqu', Malformed identifier.": by_agent(
+            conversation="conv_c8e602556f95489dJutf5cqOk1Uqu"
         )
     },
-    accepts=[after(CREATE_PROJECT_CONVERSATION, Case({**AGENT_BODY, "conversation": {"id": "{0.id}"}}, on=ON_FOUNDRY))],
+    accepts=[after(CREATE_PROJECT_CONVERSATION, by_agent(conversation={"id": "{0.id}"}))],
     since="2026-02-16",
     fix="Use the id of a conversation that the project made.",
 )

@@ -12,6 +12,7 @@ from harness.api.http.multipart import CONTENT_TYPE
 from harness.contract.rule import Case, RuleScope, Source, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import PROJECT_PATH, upload
 from harness.contract.rules.stored.vector_stores import STORE_PATH
+from harness.contract.schema import json_type
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object
@@ -27,39 +28,35 @@ from harness.foundry.agent_sessions import (
 )
 from harness.foundry.data_generation import GENERATION_JOBS
 from harness.foundry.memory_stores import MAKE_STORE, MEMORY_STORES
-from harness.foundry.resources import project_case, project_error, project_not_found
+from harness.foundry.resources import has_type, lacks, project_case, project_error, project_not_found
 from harness.foundry.skills import MAKE_SKILL, VERSIONED_SKILLS_SINCE
 from harness.foundry.toolboxes import MAKE_TOOLBOX
 
 SCOPE = RuleScope(area="resource_bodies", dialects=FOUNDRY)
 SKILL_UPDATE = "POST /skills/{name}"
 SKILL_CREATION = "POST /skills"
-_SKILL_MEMBERS: Mapping[str, type] = {"description": str, "instructions": str}
-MEMBERS: Mapping[str, Mapping[str, type]] = {
-    "POST /memory_stores": {"name": str, "definition": dict},
-    "POST /memory_stores/{name}:update_memories": {"scope": str},
-    "POST /memory_stores/{name}:search_memories": {"scope": str},
-    "POST /memory_stores/{name}:delete_scope": {"scope": str},
-    "POST /memory_stores/{name}/items": {"scope": str, "content": str},
-    "POST /memory_stores/{name}/items:list": {"scope": str},
-    "POST /memory_stores/{name}/items/{memory_id}": {"content": str},
-    "POST /data_generation_jobs": {"name": str, "scenario": str, "sources": list, "generation_configuration": dict},
-    "POST /toolboxes/{name}/versions": {"tools": list},
-    "PATCH /toolboxes/{name}": {"default_version": str},
-    SKILL_UPDATE: {"default_version": str},
-    SKILL_CREATION: {"name": str, **_SKILL_MEMBERS},
+_SKILL_MEMBERS: Mapping[str, str] = {"description": "string", "instructions": "string"}
+MEMBERS: Mapping[str, Mapping[str, str]] = {
+    "POST /memory_stores": {"name": "string", "definition": "object"},
+    "POST /memory_stores/{name}:update_memories": {"scope": "string"},
+    "POST /memory_stores/{name}:search_memories": {"scope": "string"},
+    "POST /memory_stores/{name}:delete_scope": {"scope": "string"},
+    "POST /memory_stores/{name}/items": {"scope": "string", "content": "string"},
+    "POST /memory_stores/{name}/items:list": {"scope": "string"},
+    "POST /memory_stores/{name}/items/{memory_id}": {"content": "string"},
+    "POST /data_generation_jobs": {
+        "name": "string",
+        "scenario": "string",
+        "sources": "array",
+        "generation_configuration": "object",
+    },
+    "POST /toolboxes/{name}/versions": {"tools": "array"},
+    "PATCH /toolboxes/{name}": {"default_version": "string"},
+    SKILL_UPDATE: {"default_version": "string"},
+    SKILL_CREATION: {"name": "string", **_SKILL_MEMBERS},
 }
 """The members that a body must have, by operation, and their types."""
 SKILL_VERSION = "POST /skills/{name}/versions"
-_NAMES: Mapping[type, str] = {
-    str: "string",
-    dict: "object",
-    list: "array",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    type(None): "null",
-}
 
 
 @rule(
@@ -73,16 +70,12 @@ _NAMES: Mapping[type, str] = {
     ],
     assumed="that these requests get the same error",
     rejects={
-        'required: Required properties ["definition"] are not present': project_case(
-            "POST /memory_stores", {"name": "mine"}
-        ),
-        'type: Value is "integer" but should be "string"': after(
+        lacks("definition"): project_case("POST /memory_stores", {"name": "mine"}),
+        has_type("integer", "string"): after(
             MAKE_STORE, project_case("POST /memory_stores/mine:delete_scope", {"scope": 5})
         ),
-        'required: Required properties ["tools"] are not present': project_case("POST /toolboxes/mine/versions", {}),
-        'required: Required properties ["inline_content"] are not present': project_case(
-            "POST /skills/mine/versions", {}
-        ),
+        lacks("tools"): project_case("POST /toolboxes/mine/versions", {}),
+        lacks("inline_content"): project_case("POST /skills/mine/versions", {}),
     },
     accepts=[MAKE_STORE, MAKE_TOOLBOX, MAKE_SKILL],
     fix="Send the member, of this type.",
@@ -98,22 +91,20 @@ def resource_incomplete(request: Request, world: WorldView) -> Iterator[Json]:
     if request.operation != SKILL_VERSION:
         yield from _check_members(body, MEMBERS[request.operation], "/")
     elif request.headers.get("content-type", "").startswith(CONTENT_TYPE):
-        yield from _check_members(body, {"files": list}, "/")
+        yield from _check_members(body, {"files": "array"}, "/")
         if not all(isinstance(file, dict) for file in body["files"]):
-            yield {"message": 'type: Value is "string" but should be "file"', "path": "/files"}
+            yield {"message": has_type("string", "file"), "path": "/files"}
     else:
-        yield from _check_members(body, {"inline_content": dict}, "/")
+        yield from _check_members(body, {"inline_content": "object"}, "/")
         yield from _check_members(body["inline_content"], _SKILL_MEMBERS, "/inline_content")
 
 
-def _check_members(body: Any, members: Mapping[str, type], path: str) -> Iterator[Json]:
+def _check_members(body: Any, members: Mapping[str, str], path: str) -> Iterator[Json]:
     for name, wanted in members.items():
         if name not in body:
-            yield {"message": f'required: Required properties ["{name}"] are not present', "path": path}
-        elif not isinstance(body[name], wanted):
-            given = _NAMES.get(type(body[name]), "object")
-            said = f'type: Value is "{given}" but should be "{_NAMES[wanted]}"'
-            yield {"message": said, "path": f"{path.rstrip('/')}/{name}"}
+            yield {"message": lacks(name), "path": path}
+        elif (given := json_type(body[name])) != wanted:
+            yield {"message": has_type(given, wanted), "path": f"{path.rstrip('/')}/{name}"}
 
 
 @rule(
@@ -128,10 +119,10 @@ def _check_members(body: Any, members: Mapping[str, type], path: str) -> Iterato
         "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
         "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
         "DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other"),
-        "File 'b.txt' not found": after(CREATE_VERSION, CREATE_SESSION, Case(None, on=f"{READ_SESSION_FILE}b.txt")),
+        "File 'b.txt' not found": after(CREATE_VERSION, CREATE_SESSION, project_case(f"{READ_SESSION_FILE}b.txt")),
     },
     accepts=[
-        after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, Case(None, on=f"{READ_SESSION_FILE}/notes/./a.txt"))
+        after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, project_case(f"{READ_SESSION_FILE}/notes/./a.txt"))
     ],
     fix="Take the id from the answer to the request that created it; upload the file of a session first.",
 )

@@ -60,6 +60,16 @@ def validation_detail(message: str, param: str) -> Json:
     return {"code": "ValidationError", "message": message, "param": param, "type": "error"}
 
 
+def lacks(name: str) -> str:
+    """Return what a project says of a member that a body lacks."""
+    return f'required: Required properties ["{name}"] are not present'
+
+
+def has_type(given: str, wanted: str) -> str:
+    """Return what a project says of a value of another JSON type than it wants."""
+    return f'type: Value is "{given}" but should be "{wanted}"'
+
+
 def without_param(error: ApiError) -> ApiError:
     """Return an error of a project without `param`, as some of its services send it."""
     template = error.body_template or PROJECT_ERROR_FORM
@@ -67,10 +77,12 @@ def without_param(error: ApiError) -> ApiError:
     return replace(error, body_template={"error": form})
 
 
-def project_case(call: str, body: Any = None) -> Case:
-    """Make an example that sends a request below a project (`GET /toolboxes/x`) like a client with previews."""
-    method, _, path = call.partition(" ")
-    return Case(body, on=f"{method} !{PROJECT_PATH}{path}?api-version=v1", headers=PREVIEWS)
+def project_case(call: str, body: Any = None, **members: Any) -> Case:
+    """Make an example that sends a request below a project (`GET /toolboxes/x?a=b`) like a client with previews."""
+    method, _, rest = call.partition(" ")
+    path, mark, query = rest.partition("?")
+    on = f"{method} !{PROJECT_PATH}{path}?api-version=v1{mark and '&'}{query}"
+    return Case(body, **{"on": on, "headers": PREVIEWS, **members})
 
 
 def origin_of(world: World, headers: Mapping[str, str] = EMPTY_MAPPING) -> str:
