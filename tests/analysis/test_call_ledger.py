@@ -124,10 +124,10 @@ class TestTheLedger:
 def test_a_response_that_a_foundry_project_deletes_leaves_its_output() -> None:
     project = Project()
     made = project.respond()
-    deleted = project.ask("DELETE", f"/responses/{made.body['id']}")
+    deleted = project.ask(f"DELETE /responses/{made.body['id']}")
     assert (deleted.status, deleted.body["object"], deleted.body["deleted"]) == (200, "response", True)
     assert project.mock.calls == []
-    assert [reply.text for reply in project.mock.replies] == ["Hello there."]
+    assert [reply.text for reply in project.mock.replies] == ["Hello."]
 
 
 ASKED: Json = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.foundry import ProjectClient
 from tests.support.in_process import Client
-from tests.support.project_client import ProjectClient
 from tests.support.threads import Desk
 
 

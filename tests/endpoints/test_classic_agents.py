@@ -19,8 +19,8 @@ from harness.items import (
     message,
 )
 from harness.items.kind import Item
+from tests.support.foundry import ProjectClient
 from tests.support.in_process import send
-from tests.support.project_client import ProjectClient
 
 ASSET = {"uri": "azureml://subscriptions/s/workspaces/w/datastores/d/paths/guide.md", "type": "uri_asset"}
 SERVER = {"type": "mcp", "server_label": "docs", "server_url": "https://docs.example"}

@@ -131,7 +131,7 @@ class TestInAProject:
     def test_keeps_instructions_too(self) -> None:
         """Recorded 2026-06-19, of a system message without a `type`."""
         body = {"model": "gpt-5.2", "input": [{"role": "system", "content": "Be brief."}, user("a")]}
-        made = Project("2026-06-19").ask("POST", "/responses/compact", body).body
+        made = Project("2026-06-19").ask("POST /responses/compact", body).body
         assert [item.get("role", item["type"]) for item in made["output"]] == ["system", "user", "compaction"]
         assert made["usage"]["input_tokens_details"] == {"cached_tokens": 0}
 
@@ -139,20 +139,20 @@ class TestInAProject:
         """Recorded 2026-06-19: a compaction is sent back and compacted again."""
         project = Project("2026-06-19")
         stored = project.respond(input="a").body["id"]
-        listed = project.ask("GET", f"/responses/{stored}/input_items").body["data"]
+        listed = project.ask(f"GET /responses/{stored}/input_items").body["data"]
         sent: Any = [user("a")]
         ids = []
         for _ in range(2):
-            sent = project.ask("POST", "/responses/compact", {"model": "gpt-5.2", "input": sent}).body["output"]
+            sent = project.ask("POST /responses/compact", {"model": "gpt-5.2", "input": sent}).body["output"]
             ids.append(sent[0]["id"])
         assert len(set(ids)) == 2
         body = {"model": "gpt-5.2", "input": [], "previous_response_id": stored}
-        assert project.ask("POST", "/responses/compact", body).body["output"][0]["id"] == listed[0]["id"]
+        assert project.ask("POST /responses/compact", body).body["output"][0]["id"] == listed[0]["id"]
 
     def test_in_a_project_has_the_headers_of_a_response_but_for_its_model_and_retention(self) -> None:
         """Recorded 2026-06-19."""
         project = Project("2026-06-19")
-        made = project.ask("POST", "/responses/compact", {"model": "gpt-4o", "input": "a"})
+        made = project.ask("POST /responses/compact", {"model": "gpt-4o", "input": "a"})
         omitted = project.respond().headers.keys() - made.headers.keys()
         assert omitted == {"x-ms-aoai-configured-data-retention-days", "x-ms-served-model"}
         assert made.headers["content-type"] == "application/json"

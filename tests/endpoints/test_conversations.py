@@ -225,12 +225,12 @@ class TestInAProject:
     """Recorded 2026-02-12 of a .NET client."""
 
     def started(self, project: Project, *items: Any) -> str:
-        return str(project.ask("POST", "/conversations", {"items": list(items)}).body["id"])
+        return str(project.ask("POST /conversations", {"items": list(items)}).body["id"])
 
     def test_in_a_project_is_listed(self) -> None:
         project = Project()
         ids = [self.started(project) for _ in range(2)]
-        shown = project.ask("GET", "/conversations", limit="10").body
+        shown = project.ask("GET /conversations", limit="10").body
         assert [list(entry) for entry in shown["data"]] == [["id", "object", "metadata", "created_at"]] * 2
         assert ([entry["id"] for entry in shown["data"]], shown["has_more"]) == (ids[::-1], False)
         assert Client().send("GET /conversations").status == 405
@@ -239,15 +239,15 @@ class TestInAProject:
         project = Project()
         id = self.started(project, user("a"), CALL, OUTPUT)
         for type, prefix in (("message", "msg"), ("function_call", "fc"), ("function_call_output", "fco")):
-            (item,) = project.ask("GET", f"/conversations/{id}/items", item_type=type).body["data"]
+            (item,) = project.ask(f"GET /conversations/{id}/items", item_type=type).body["data"]
             assert (item["type"], item["id"].partition("_")[0]) == (type, prefix)
 
     def test_in_a_project_is_not_there_in_the_words_of_the_project(self) -> None:
         project = Project("2026-02-12")
         id = self.started(project)
-        project.ask("DELETE", f"/conversations/{id}")
+        project.ask(f"DELETE /conversations/{id}")
         for method, path, body in (("GET", f"/conversations/{id}", None), ("POST", "/responses", {"conversation": id})):
-            answer = project.ask(method, path, body and {"model": "gpt-4o", "input": "hi", **body})
+            answer = project.ask(f"{method} {path}", body and {"model": "gpt-4o", "input": "hi", **body})
             assert answer.status == 404
             assert answer.body["error"] == {
                 "code": "not_found",

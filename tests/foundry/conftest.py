@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 
 @pytest.fixture

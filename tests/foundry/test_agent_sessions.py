@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from harness.core.exchange import Answer, Json
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 SESSIONS = "/agents/hosted/endpoint/sessions"
 ENDPOINT = "/agents/hosted/endpoint/protocols/openai"

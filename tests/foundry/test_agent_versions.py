@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.exchange import ReceivedRequest
 from harness.items import message
-from tests.support.project_client import HELPER, PREVIEWS, PROJECT, ProjectClient
+from tests.support.foundry import HELPER, PROJECT, ProjectClient
 
 
 class TestAVersion:
@@ -100,7 +100,7 @@ class TestAnAgent:
     def test_an_agent_is_listed_unless_another_kind_is_asked_for(self, project: ProjectClient) -> None:
         for name in ("one", "two"):
             project.define(name)
-        project.ask("POST /agents/three/versions", {"definition": {"kind": "workflow"}}, headers=PREVIEWS)
+        project.define("three", kind="workflow")
         assert project.names("/agents") == ["three", "two", "one"]
         assert project.names("/agents", kind="workflow") == ["three"]
 

@@ -14,7 +14,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.foundry.agent_versions import AGENTS
 from harness.items import message
-from tests.support.project_client import HELPER, PREVIEWS, ProjectClient
+from tests.support.foundry import HELPER, ProjectClient
 
 ENDPOINT = "/agents/helper/endpoint/protocols/openai"
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -165,16 +165,15 @@ class TestAKind:
     )
     def test_a_kind_in_preview_must_be_asked_for(self, project: ProjectClient, definition: Json, flag: str) -> None:
         body = {"definition": definition}
-        refused = project.ask("POST /agents/helper/versions", body)
+        refused = project.ask("POST /agents/helper/versions", body, {"foundry-features": "Skills=V1Preview"})
         assert (refused.status, refused.rule) == (403, "preview_feature_required")
         assert list(refused.body["error"]) == ["code", "message", "param", "type", "details", "additionalInfo"]
         assert flag in refused.body["error"]["message"]
-        assert project.ask("POST /agents/helper/versions", body, headers=PREVIEWS).status == 200
-        assert project.ask("POST /agents/helper/versions", body, headers={"foundry-features": flag}).status == 200
+        assert project.ask("POST /agents/helper/versions", body, {"foundry-features": flag}).status == 200
 
     def test_that_is_external_has_neither_identities_nor_an_endpoint(self, project: ProjectClient) -> None:
         body = {"definition": {"kind": "external", "otel_agent_id": "x"}}
-        made = project.ask("POST /agents/helper/versions", body, headers=PREVIEWS).body
+        made = project.ask("POST /agents/helper/versions", body).body
         shown = project.get("/agents/helper")
         for members in (made, shown, shown["versions"]["latest"]):
             assert members.keys().isdisjoint(
@@ -182,27 +181,12 @@ class TestAKind:
             )
         assert shown["state"] == "enabled"
 
-    def test_a_member_unknown_to_the_sdk_is_accepted(self, project: ProjectClient) -> None:
-        assert project.ask("POST /agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
-
     @pytest.mark.parametrize("path", ["", "/versions", "/versions/1"])
     def test_a_kind_that_is_hosted_is_being_made_until_it_is_read(self, project: ProjectClient, path: str) -> None:
         made = project.ask("POST /agents/helper/versions", {"definition": {"kind": "hosted"}}).body
         assert made["status"] == "creating"
         assert project.ask(f"GET /agents/helper{path}").status == 200
         assert project.world.store.table(AGENTS)["helper"] == [{**made, "status": "active"}]
-
-    def test_a_kind_that_is_hosted_needs_a_region_that_has_it(self, project: ProjectClient) -> None:
-        project.mock.organization(hosts_agents=False)
-        refused = project.ask("POST /agents/h/versions", {"definition": {"kind": "hosted"}})
-        assert refused.rule == "hosted_agents_unsupported"
-
-    def test_a_kind_waits_for_who_changes_the_agent(self, project: ProjectClient) -> None:
-        project.mock.organization(locked={"helper"})
-        refused = project.ask("POST /agents/helper/versions", {"definition": {"kind": "prompt", "model": "mine"}})
-        assert (refused.status, refused.body["error"]["code"]) == (409, "conflict")
-        project.mock.organization(locked=())
-        assert project.define("helper")["version"] == "1"
 
 
 class TestCode:

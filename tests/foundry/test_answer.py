@@ -10,7 +10,7 @@ import pytest
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.faults import http_error
 from harness.items import message
-from tests.support.foundry import NEW_DAY, Project, upload
+from tests.support.foundry import NEW_DAY, Project, ProjectClient, upload
 from tests.support.tools import functions
 
 GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -90,7 +90,7 @@ def test_headers_of_what_is_queued_or_read_are_fewer() -> None:
     more = {"access-control-expose-headers", *BY_THE_MODEL}
     assert sorted_out(queued.headers) == {*more, "x-ms-aoai-configured-data-retention-days", "x-ms-served-model"}
     for method, action in (("POST", "/cancel"), ("GET", "")):
-        answer = project.ask(method, f"/responses/{queued.body['id']}{action}")
+        answer = project.ask(f"{method} /responses/{queued.body['id']}{action}")
         assert sorted_out(answer.headers) == more
         assert GUID.fullmatch(answer.headers["x-request-id"])
 
@@ -105,7 +105,7 @@ def test_say_that_the_model_was_read_as_a_stream_where_the_service_runs_a_tool(
     tools: list[Json], streamed: str
 ) -> None:
     project = Project()
-    project.define("caller", {"kind": "prompt", "model": "m", "tools": tools})
+    project.define("caller", tools=tools)
     project.mock.script([message("No call.")])
     assert project.respond("caller").headers["azureai-fe-is-streaming"] == streamed
 
@@ -135,20 +135,20 @@ def test_say_by_the_id_of_the_request_who_has_answered() -> None:
     project = Project(NEW_DAY)
     id = project.respond().body["id"]
     assert not is_the_projects(project.respond())
-    assert not is_the_projects(project.ask("GET", f"/responses/{id}"))
-    assert is_the_projects(project.ask("DELETE", f"/responses/{id}"))
-    conversation = project.ask("POST", "/conversations", {})
+    assert not is_the_projects(project.ask(f"GET /responses/{id}"))
+    assert is_the_projects(project.ask(f"DELETE /responses/{id}"))
+    conversation = project.ask("POST /conversations", {})
     assert is_the_projects(conversation)
-    assert is_the_projects(project.ask("GET", f"/conversations/{conversation.body['id']}/items"))
-    assert is_the_projects(project.ask("GET", "/agents/helper", root="/api/projects/p", **{"api-version": "v1"}))
-    assert not is_the_projects(project.ask("GET", "/vector_stores"))
+    assert is_the_projects(project.ask(f"GET /conversations/{conversation.body['id']}/items"))
+    assert is_the_projects(ProjectClient(api=project.api).ask("GET /agents/helper"))
+    assert not is_the_projects(project.ask("GET /vector_stores"))
 
 
 def test_headers_of_files_and_vector_stores_are_those_of_the_services_behind() -> None:
     project = Project("2026-03-09")
-    stored = project.ask("GET", f"/files/{upload(project)['id']}").headers
+    stored = project.ask(f"GET /files/{upload(project)['id']}").headers
     assert sorted_out(stored) == {"openai-processing-ms", "openai-version", "access-control-allow-origin"}
-    made = project.ask("POST", "/vector_stores", {"name": "s"}).headers
+    made = project.ask("POST /vector_stores", {"name": "s"}).headers
     assert sorted_out(made) == {"openai-processing-ms", "openai-version", "openai-organization"}
     for headers in (stored, made):
         assert GUID.fullmatch(headers["x-ms-middleware-request-id"])
@@ -156,11 +156,11 @@ def test_headers_of_files_and_vector_stores_are_those_of_the_services_behind() -
 
 
 def test_headers_of_the_assets_of_a_project_are_those_of_another_service() -> None:
-    project, root = Project("2026-03-21"), "/api/projects/p"
-    connections = project.ask("GET", "/connections", root=root, **{"api-version": "v1"})
+    project = ProjectClient("2026-03-21")
+    connections = project.ask("GET /connections")
     assert connections.headers.keys() >= {"x-request-time", "mise-correlation-id", "x-ms-response-type"}
     assert connections.headers.keys().isdisjoint({"x-request-id", "api-supported-versions"})
-    deployments = project.ask("GET", "/deployments", root=root, **{"api-version": "v1"})
+    deployments = project.ask("GET /deployments")
     assert deployments.headers.keys() == {"content-type", "apim-request-id", "x-ms-region"}
 
 
@@ -169,7 +169,7 @@ def test_headers_of_the_assets_of_a_project_are_those_of_another_service() -> No
     [("2025-12-11", PREVIEWS), ("2026-02-12", f"1.0,{PREVIEWS}")],
 )
 def test_say_which_versions_there_are(day: str, versions: str) -> None:
-    assert Project(day).ask("POST", "/conversations", {}).headers["api-supported-versions"] == versions
+    assert Project(day).ask("POST /conversations", {}).headers["api-supported-versions"] == versions
 
 
 def test_headers_of_the_gateway_are_few() -> None:

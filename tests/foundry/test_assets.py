@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 INDEX = {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
 

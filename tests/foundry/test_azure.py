@@ -13,42 +13,29 @@ from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.world import World
+from tests.support.foundry import HELPER, V1, ProjectClient
 from tests.support.in_process import send
 from tests.support.tools import functions
 
-KEY = {"api-key": "mine", "content-type": "application/json"}
+JSON = {"content-type": "application/json"}
 GOOD: Json = {"model": "my-deployment", "input": "hi"}
 AZURE = "/openai/v1"
 CLASSIC = "/openai"
-PROJECT = "/api/projects/p/openai/v1"
 VERSION = {"api-version": "2025-04-01-preview"}
-HELPER: Json = {"type": "agent_reference", "name": "helper"}
 
 
-class Client:
+class Client(ProjectClient):
     """What asks a mock at the root of one dialect."""
 
-    def __init__(self, root: str, mock: MockApi | None = None, query: Json | None = None) -> None:
-        self.root = root
+    def __init__(self, root: str, api: MockApi | None = None, query: Json | None = None) -> None:
+        super().__init__(root=root, api=api)
         self.query = query or {}
-        self.api = mock or MockApi(fallback=lambda request: [message("Hello.")])
-
-    @property
-    def mock(self) -> Mock:
-        return self.api.open("mine")
-
-    @property
-    def world(self) -> World:
-        return self.mock.world
-
-    def ask(self, method: str, path: str, body: Any = None, headers: Json = KEY, **query: str) -> Answer:
-        return send(self.api, f"{method} {self.root}{path}", body, headers, "", **(self.query | query))
 
     def create(self, **more: Any) -> Answer:
-        return self.ask("POST", "/responses", {**GOOD, **more})
+        return self.ask("POST /responses", {**GOOD, **more}, **self.query)
 
     def by_agent(self, **more: Any) -> Answer:
-        return self.ask("POST", "/responses", {"input": "hi", "agent_reference": HELPER, **more})
+        return self.ask("POST /responses", {"input": "hi", "agent_reference": HELPER, **more})
 
 
 @pytest.fixture
@@ -58,30 +45,30 @@ def azure() -> Client:
 
 @pytest.fixture
 def project() -> Client:
-    return Client(PROJECT)
+    return Client(V1)
 
 
 class TestAKey:
-    @pytest.mark.parametrize("root", [AZURE, PROJECT])
+    @pytest.mark.parametrize("root", [AZURE, V1])
     @pytest.mark.parametrize("headers", [{"api-key": "mine"}, {"authorization": "Bearer mine"}])
     def test_and_a_token_open_the_same_world(self, root: str, headers: Json) -> None:
         client = Client(root)
-        assert client.ask("POST", "/responses", GOOD, headers).status == 200
+        assert send(client.api, f"POST {root}/responses", GOOD, {**JSON, **headers}, "").status == 200
         assert list(client.api.worlds) == ["mine"]
 
     def test_a_key_must_be_known_where_keys_are_listed(self) -> None:
         client = Client(AZURE, MockApi(keys=["mine"], fallback=lambda request: [message("Hello.")]))
         assert client.create().status == 200
-        refused = client.ask("POST", "/responses", GOOD, {"api-key": "other"})
+        refused = client.ask("POST /responses", GOOD, {"api-key": "other"})
         assert (refused.status, refused.body["error"]["code"]) == (401, "401")
         assert list(refused.body["error"]) == ["code", "message"]
-        refused = client.ask("POST", "/responses", GOOD, {"authorization": "Bearer other"})
+        refused = send(client.api, f"POST {AZURE}/responses", GOOD, JSON, "other")
         assert (refused.status, refused.body["statusCode"], list(refused.body)) == (401, 401, ["statusCode", "message"])
 
     def test_a_key_sees_one_world_whatever_the_dialect(self, azure: Client) -> None:
         id = azure.create().body["id"]
-        for root in (PROJECT, AZURE):
-            assert Client(root, azure.api).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
+        for root in (V1, AZURE):
+            assert Client(root, azure.api).ask(f"GET /responses/{id}").body["model"] == "my-deployment"
         shown = send(azure.api, f"GET /v1/responses/{id}", key="mine").body
         assert "content_filters" not in shown
 
@@ -98,8 +85,8 @@ class TestAResponse:
 
     def test_a_response_is_read_back_as_it_was_made(self, azure: Client) -> None:
         made = azure.create().body
-        assert azure.ask("GET", f"/responses/{made['id']}").body == made
-        assert Client(CLASSIC, azure.api, VERSION).ask("GET", f"/responses/{made['id']}").body == made
+        assert azure.ask(f"GET /responses/{made['id']}").body == made
+        assert Client(CLASSIC, azure.api).ask(f"GET /responses/{made['id']}", **VERSION).body == made
 
     def test_a_response_of_a_stream_says_nothing_of_filters_before_its_end(self, azure: Client) -> None:
         answer = azure.create(stream=True)
@@ -123,7 +110,7 @@ class TestAResponse:
         queued = azure.create(background=True).body
         assert (queued["status"], queued["content_filters"]) == ("queued", None)
         for _ in range(2):
-            last = azure.ask("GET", f"/responses/{queued['id']}").body
+            last = azure.ask(f"GET /responses/{queued['id']}").body
         assert (last["status"], len(last["content_filters"])) == ("completed", 2)
 
     def test_a_response_of_a_project_tells_the_effort_that_was_asked_for(self, project: Client) -> None:
@@ -184,8 +171,7 @@ class TestThePrompt:
 
     def test_the_prompt_is_not_filtered_by_openai(self, azure: Client) -> None:
         azure.mock.organization(blocked={"jailbreak"})
-        headers = {"authorization": "Bearer mine", "content-type": "application/json"}
-        assert send(azure.api, "POST /v1/responses", GOOD, headers, "").status == 200
+        assert send(azure.api, "POST /v1/responses", GOOD, JSON, "mine").status == 200
 
     def test_the_prompt_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
         with pytest.raises(ConfigError, match=r"organization\(blocked=malice\): the categories are hate, sexual"):
@@ -204,17 +190,16 @@ class TestHeaders:
 
     def test_headers_name_no_deployment_that_cannot_stand_in_one(self, azure: Client) -> None:
         assert "x-ratelimit-key" not in azure.create(model="größe").headers
-        assert "x-ratelimit-key" not in azure.ask("GET", "/responses/resp_1").headers
+        assert "x-ratelimit-key" not in azure.ask("GET /responses/resp_1").headers
 
     def test_headers_are_those_of_a_project(self, project: Client) -> None:
-        sent = {**KEY, "x-ms-client-request-id": "abc"}
-        headers = project.ask("POST", "/responses", GOOD, sent).headers
+        headers = project.ask("POST /responses", GOOD, {"x-ms-client-request-id": "abc"}).headers
         assert headers["x-ms-client-request-id"] == "abc"
         assert "azureai-fe-offer-type" not in headers
         assert headers["x-ms-response-type"] == "standard"
 
     def test_headers_of_a_refusal_by_the_gateway_are_few(self, azure: Client) -> None:
-        headers = dict(azure.ask("POST", "/responses", GOOD, {}).headers)
+        headers = dict(send(azure.api, f"POST {AZURE}/responses", GOOD, key="").headers)
         assert headers.pop("apim-request-id").startswith("00000000-0000-0000-0000-")
         assert headers == {"content-type": "application/json"}
 
@@ -222,18 +207,17 @@ class TestHeaders:
 class TestOneDialectAlone:
     @pytest.mark.parametrize("dialect", ["openai", "azure", "foundry"])
     def test_answers_the_others_as_its_provider_would(self, dialect: str) -> None:
-        roots = {"openai": "/v1", "azure": AZURE, "foundry": PROJECT}
+        roots = {"openai": "/v1", "azure": AZURE, "foundry": V1}
         unknown = {"openai": "outside_the_api", "azure": "resource_not_found", "foundry": "route_not_found"}
-        headers = {"authorization": "Bearer sk-mine", "content-type": "application/json"}
         mock = MockApi(fallback=lambda request: [message("Hello.")], dialect=dialect)
         for name, root in roots.items():
-            answer = send(mock, f"POST {root}/responses", GOOD, headers, "")
+            answer = send(mock, f"POST {root}/responses", GOOD, JSON, "sk-mine")
             assert (answer.status, answer.rule) == ((200, None) if name == dialect else (404, unknown[dialect]))
 
     def test_may_be_that_of_one_world(self, azure: Client) -> None:
         azure.world.dialect = "foundry"
         assert azure.create().body["title"] == "Not Found"
-        assert Client(PROJECT, azure.api).create().status == 200
+        assert Client(V1, azure.api).create().status == 200
 
     def test_must_be_known(self) -> None:
         with pytest.raises(ConfigError, match="dialect='aws'"):

@@ -11,7 +11,7 @@ from harness.core.exchange import Answer, ReceivedRequest
 from harness.foundry.blobs import sign
 from harness.foundry.resources import origin_of
 from harness.world.world import World
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 WRITE = {"x-ms-blob-type": "BlockBlob", "content-type": "text/plain"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.core.errors import ConfigError
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 
 class TestAConnection:

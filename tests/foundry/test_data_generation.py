@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Json
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 JOBS = "/data_generation_jobs"
 PROMPT: Json = {"type": "prompt", "prompt": "Refunds within 30 days."}

@@ -8,8 +8,8 @@ import pytest
 
 from harness.core.exchange import Json
 from harness.foundry.memory_stores import MEMORY_STORES
+from tests.support.foundry import ProjectClient
 from tests.support.foundry import said as message_of
-from tests.support.project_client import ProjectClient
 
 DEFINITION: Json = {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"}
 SCOPE = {"scope": "user_1"}

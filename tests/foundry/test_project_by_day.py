@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.foundry import said
-from tests.support.project_client import HELPER, PREVIEW, ProjectClient
+from tests.support.foundry import HELPER, PREVIEW, ProjectClient, said
 
 TOOLS = [{"type": "web_search"}]
 

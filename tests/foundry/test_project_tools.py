@@ -20,7 +20,8 @@ from harness.items import (
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.world.scripting.document import parse_document
-from tests.support import in_process
+from tests.support.foundry import HELPER, V1, ProjectClient
+from tests.support.in_process import post
 
 SERVER: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org"}
 CRM: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
@@ -28,28 +29,22 @@ BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configuration
 OUTPUTS: Json = {"name": "a", "schema": {"type": "object"}}
 IQ: Json = {"require_approval": "never", "project_connection_id": "/x/iq"}
 FORECAST: Json = {"function": {"name": "forecast", "parameters": {"type": "object", "properties": {}}}}
-HELPER: Json = {"type": "agent_reference", "name": "helper"}
-OPENAI, AZURE, PROJECT = "/v1", "/openai/v1", "/api/projects/p/openai/v1"
+AZURE = "/openai/v1"
 
 
-class Client:
+class Client(ProjectClient):
     """What asks a mock at the root of one dialect."""
 
-    def __init__(self, root: str, mock: MockApi | None = None) -> None:
-        self.root = root
-        self.api = mock or MockApi(fallback=small_talk)
-        self.mock = self.api.open("sk-mine")
-
-    def send(self, body: Json, path: str = "/responses", **query: str) -> Answer:
-        return in_process.send(self.api, f"POST {self.root}{path}", body, {"api-key": "sk-mine"}, "sk-mine", **query)
+    def __init__(self, root: str = V1, api: MockApi | None = None) -> None:
+        super().__init__(root=root, api=api or MockApi(fallback=small_talk))
 
     def create(self, **more: Any) -> Answer:
-        return self.send({"model": "gpt-4o", "input": "hi", **more})
+        return self.ask("POST /responses", {"model": "gpt-4o", "input": "hi", **more})
 
 
 @pytest.fixture
 def project() -> Client:
-    return Client(PROJECT)
+    return Client()
 
 
 def types_of(answer: Any) -> list[str]:
@@ -62,7 +57,8 @@ class TestTaken:
         tools = [{"type": type, "project_connection_id": "mine"}]
         assert project.create(tools=tools).status == 200
         assert Client(AZURE).create(tools=tools).rule == "invalid_value"
-        assert Client(OPENAI).create(tools=tools).rule == "invalid_value"
+        body = {"model": "gpt-4o", "input": "hi", "tools": tools}
+        assert post(MockApi(), body).rule == "invalid_value"
 
     def test_a_server_is_found_by_its_connection(self, project):
         assert project.create(tools=[CRM]).status == 200
@@ -227,7 +223,7 @@ class TestUnscripted:
     def test_the_tool_of_an_agent_is_called(self):
         agents = {"helper": {"model": "mine", "tools": [BING], "tool_choice": "required"}}
         api = MockApi(organization=Organization(agents=agents), fallback=small_talk)
-        answer = Client(PROJECT, api).send({"agent_reference": HELPER, "input": "hi"})
+        answer = Client(api=api).respond("", agent_reference=HELPER)
         assert types_of(answer)[0] == "bing_grounding_call"
         assert answer.body["tools"] == [BING]
 
@@ -239,7 +235,7 @@ class TestSecretsOfServers:
         api = MockApi(as_of=as_of) if as_of else MockApi()
         tools = ({**SERVER, "headers": headers}, *tools)
         body = {"definition": {"kind": "prompt", "model": "mine", "tools": tools}}
-        return Client("/api/projects/p", api).send(body, "/agents/helper/versions", **{"api-version": "v1"})
+        return ProjectClient(api=api).ask("POST /agents/helper/versions", body)
 
     @pytest.mark.parametrize("name", ["Authorization", "authorization", "X-MCP-API-Key", "x-secret", "X-Token"])
     @pytest.mark.parametrize("value", ["x", None])

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from harness.foundry.skills import zip_files
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 INLINE = {"description": "Helps.", "instructions": "Help politely.", "metadata": {"revision": "1"}}
 SKILL_MD = b'---\nname: status\ndescription: "Writes a status."\n---\n\nWrite.\n'

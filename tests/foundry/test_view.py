@@ -7,7 +7,8 @@ import pytest
 from harness.core.exchange import Answer, Json
 from harness.ending import incomplete
 from harness.items import code_interpreter_call, created_by, function_call, message, web_search_call
-from tests.support.foundry import BY_HELPER, HELPER, NEW_DAY, OLD_DAY, Project, upload
+from tests.support.foundry import BY_HELPER, HELPER, NEW_DAY, OLD_DAY, PREVIEW, PROJECT, Project, ProjectClient, upload
+from tests.support.in_process import send
 from tests.support.tools import functions
 
 
@@ -69,8 +70,8 @@ class TestAResponse:
         assert Project(day).respond(model="gpt-5.2").body["reasoning"].keys() == expected
 
     def test_a_response_of_a_preview_client_names_the_agent_twice(self) -> None:
-        asked, version = {"input": "hi", "agent_reference": HELPER}, {"api-version": "2025-11-15-preview"}
-        body = Project().ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
+        asked = {"input": "hi", "agent_reference": HELPER}
+        body = ProjectClient(root=f"{PROJECT}/openai", api=Project().api).ask("POST /responses", asked, **PREVIEW).body
         by = {"type": "agent_id", "name": "helper", "version": "1"}
         assert (body["agent"], body["agent_reference"]) == (by, BY_HELPER)
         assert list(body)[-3:-1] == ["agent", "agent_reference"]
@@ -79,22 +80,22 @@ class TestAResponse:
         assert item["created_by"] == {"agent": by, "response_id": body["id"]}
 
     def test_a_response_of_a_preview_client_keeps_a_scripted_creator(self) -> None:
-        project, version = Project(), {"api-version": "2025-11-15-preview"}
+        project = Project()
         mine = {"agent": {"type": "agent_id", "name": "other", "version": "2"}}
         project.mock.script(created_by(mine, message("Mine.")))
         asked = {"input": "hi", "agent_reference": HELPER}
-        body = project.ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
+        body = ProjectClient(root=f"{PROJECT}/openai", api=project.api).ask("POST /responses", asked, **PREVIEW).body
         assert body["output"][0]["created_by"] == mine
 
     def test_a_response_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self, project: Project) -> None:
         queued = project.respond(background=True).body
         assert (queued["status"], queued.keys() & {"usage", "completed_at", "content_filters"}) == ("queued", set())
-        cancelled = project.ask("POST", f"/responses/{queued['id']}/cancel").body
+        cancelled = project.ask(f"POST /responses/{queued['id']}/cancel").body
         assert (cancelled["status"], list(cancelled)) == ("cancelled", list(queued))
 
     def test_a_response_that_is_deleted_is_called_a_response(self, project: Project) -> None:
         id = project.respond().body["id"]
-        assert project.ask("DELETE", f"/responses/{id}").body == {"id": id, "object": "response", "deleted": True}
+        assert project.ask(f"DELETE /responses/{id}").body == {"id": id, "object": "response", "deleted": True}
 
     def test_a_response_counts_no_writes_to_the_cache_and_keeps_it_in_memory(self, project: Project) -> None:
         body = project.respond(model="gpt-5.2").body
@@ -107,7 +108,7 @@ class TestAListOfResponses:
     """`GET /responses`, which only a project has. Recorded 2026-01-30 and 2026-04-14."""
 
     def ask(self, project: Project, **query: str) -> Json:
-        return project.ask("GET", "/responses", **query).body
+        return project.ask("GET /responses", **query).body
 
     def ids(self, project: Project, **query: str) -> list[str]:
         return [response["id"] for response in self.ask(project, **query)["data"]]
@@ -133,8 +134,8 @@ class TestAListOfResponses:
 
     def test_a_list_of_responses_has_those_of_one_user(self, project: Project) -> None:
         alice = {"x-ms-user-identity": "alice"}
-        asked = project.ask("POST", "/responses", {"model": "gpt-4o", "input": "hi"}, headers=alice)
-        listed = project.ask("GET", "/responses", headers=alice).body["data"]
+        asked = project.ask("POST /responses", {"model": "gpt-4o", "input": "hi"}, headers=alice)
+        listed = project.ask("GET /responses", headers=alice).body["data"]
         assert ([response["id"] for response in listed], self.ids(project)) == ([asked.body["id"]], [])
 
     def test_a_list_of_responses_names_the_model_and_the_partition_of_each_item(self) -> None:
@@ -166,13 +167,12 @@ class TestAListOfResponses:
         assert list(listed["output"][0])[:5] == ["type", "id", "created_by", "partition_key", "status"]
 
     def test_a_list_of_responses_is_no_part_of_openais_api(self) -> None:
-        answer = Project().ask("GET", "/responses", None, root="/v1", headers={"authorization": "Bearer mine"})
-        assert answer.status == 405
+        assert send(Project().api, "GET /v1/responses", key="mine").status == 405
 
     def test_a_list_of_responses_says_how_much_was_reasoned_where_that_was_settled(self) -> None:
         project = Project("2026-04-14")
         project.respond()
-        project.ask("POST", "/responses", {"model": "gpt-5.2", "input": "hi", "reasoning": {"effort": "low"}})
+        project.ask("POST /responses", {"model": "gpt-5.2", "input": "hi", "reasoning": {"effort": "low"}})
         assert [response.get("reasoning") for response in self.ask(project)["data"]] == [{"effort": "low"}, None]
 
 
@@ -185,7 +185,7 @@ class TestATool:
         assert list(second) == ["type", "server_label", "server_url", "require_approval"]
 
     def test_a_tool_that_runs_code_has_a_container_of_its_own(self, project: Project) -> None:
-        project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
+        project.define("coder", tools=[{"type": "code_interpreter"}])
         tools = project.respond("coder").body["tools"]
         assert tools == [{"type": "code_interpreter", "container": {"type": "auto"}}]
         container = {"file_ids": [upload(project)["id"]], "type": "auto"}
@@ -200,7 +200,7 @@ class TestAnItem:
         assert names == ["type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status"]
 
     def test_an_item_of_some_kinds_has_its_status_elsewhere(self, project: Project) -> None:
-        project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
+        project.define("coder", tools=[{"type": "code_interpreter"}])
         project.mock.script([code_interpreter_call("1 + 1")])
         item = project.respond("coder").body["output"][0]
         assert list(item)[4:] == ["status", "container_id", "code", "outputs"]
@@ -217,19 +217,19 @@ class TestAnItem:
         project = Project(day)
         id = project.conversation()
         path = f"/conversations/{id}/items"
-        added = project.ask("POST", path, {"items": [{"role": "user", "content": "Hi"}]}).body
+        added = project.ask(f"POST {path}", {"items": [{"role": "user", "content": "Hi"}]}).body
         assert list(added) == ["object", "data", "has_more", "first_id", "last_id"]
-        listed = project.ask("GET", path).body
+        listed = project.ask(f"GET {path}").body
         assert list(listed) == ["data", "first_id", "last_id", "has_more", "object"]
         item_id = added["data"][0]["id"]
         assert item_id.startswith(f"msg_{id[5:23]}")
-        read = project.ask("GET", f"{path}/{item_id}").body
+        read = project.ask(f"GET {path}/{item_id}").body
         assert [list(item) for item in (added["data"][0], listed["data"][0], read)] == [order] * 3
 
 
 class TestAConversation:
     def test_a_conversation_has_its_time_last_since_2026_02_13(self) -> None:
-        then, now = (list(Project(day).ask("POST", "/conversations", {}).body) for day in (OLD_DAY, NEW_DAY))
+        then, now = (list(Project(day).ask("POST /conversations", {}).body) for day in (OLD_DAY, NEW_DAY))
         assert then == ["id", "object", "created_at", "metadata"]
         assert now == ["id", "object", "metadata", "created_at"]
 
@@ -242,14 +242,14 @@ class TestAConversation:
     def test_items_of_an_agent_are_listed_with_its_name(self, project: Project) -> None:
         id = project.conversation()
         body = project.respond("helper", conversation=id).body
-        said, asked = project.ask("GET", f"/conversations/{id}/items").body["data"]
+        said, asked = project.ask(f"GET /conversations/{id}/items").body["data"]
         assert said == body["output"][0]
         assert list(asked) == ["type", "id", "role", "content", "status"]
-        assert project.ask("GET", f"/conversations/{id}/items/{said['id']}").body == said
+        assert project.ask(f"GET /conversations/{id}/items/{said['id']}").body == said
 
     def test_a_conversation_that_is_deleted_names_itself_last(self, project: Project) -> None:
         id = project.conversation()
-        assert list(project.ask("DELETE", f"/conversations/{id}").body) == ["object", "deleted", "id"]
+        assert list(project.ask(f"DELETE /conversations/{id}").body) == ["object", "deleted", "id"]
 
 
 class TestAStream:
@@ -267,7 +267,7 @@ class TestAStream:
         assert names[names.index("completed_at") :][:4] == ["completed_at", "content_filters", "conversation", "error"]
 
     def test_a_stream_writes_the_numbers_of_tools_as_everywhere(self, project: Project) -> None:
-        store = project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
+        store = project.ask("POST /vector_stores", {"name": "s"}).body["id"]
         answer = project.respond(tools=[{"type": "file_search", "vector_store_ids": [store]}], stream=True)
         assert repr(answer.body["tools"][0]["ranking_options"]) == "{'ranker': 'auto', 'score_threshold': 0}"
 
@@ -298,13 +298,13 @@ class TestAWorkflow:
         ]
         assert (body["id"][:7], body["model"], body["service_tier"]) == ("wfresp_", "", "auto")
         assert (body["output_text"], body["usage"]["total_tokens"]) == ("", 0)
-        assert body["output"][0]["content"] == [{"type": "output_text", "text": "Hello there.", "annotations": []}]
+        assert body["output"][0]["content"] == [{"type": "output_text", "text": "Hello.", "annotations": []}]
 
     def test_a_workflow_tells_a_text_in_one_piece_and_counts_from_one(self) -> None:
         told = events_of(Project().respond("planner", stream=True))
         assert [event["sequence_number"] for event in told] == list(range(1, len(told) + 1))
         deltas = [event for event in told if event["type"] == "response.output_text.delta"]
-        assert [event["delta"] for event in deltas] == ["Hello there."]
+        assert [event["delta"] for event in deltas] == ["Hello."]
         members = ["type", "sequence_number", "item_id", "output_index", "content_index", "delta", "logprobs"]
         assert list(deltas[0]) == members
         first = told[0]["response"]
@@ -315,15 +315,15 @@ class TestAWorkflow:
     def test_a_workflow_goes_on_where_its_stream_was_left(self, project: Project) -> None:
         told = events_of(project.respond("planner", stream=True, background=True))
         id = told[0]["response"]["id"]
-        rest = project.ask("GET", f"/responses/{id}", stream="true", starting_after="3")
+        rest = project.ask(f"GET /responses/{id}", stream="true", starting_after="3")
         assert events_of(rest) == told[3:]
 
     def test_a_workflow_is_known_by_its_id_afterwards(self, project: Project) -> None:
         body = project.respond("planner").body
-        assert project.ask("GET", f"/responses/{body['id']}").body == body
+        assert project.ask(f"GET /responses/{body['id']}").body == body
         assert project.respond("planner", previous_response_id=body["id"]).body["previous_response_id"] == body["id"]
-        assert project.ask("DELETE", f"/responses/{body['id']}").body["deleted"] is True
-        assert project.ask("GET", f"/responses/{body['id']}").status == 404
+        assert project.ask(f"DELETE /responses/{body['id']}").body["deleted"] is True
+        assert project.ask(f"GET /responses/{body['id']}").status == 404
 
 
 class TestAHostedAgent:
@@ -347,9 +347,8 @@ class TestAHostedAgent:
 
 @pytest.mark.parametrize(("id", "status_elsewhere"), [("wfresp_1", 400), ("caresp_1", 400), ("resp_1", 404)])
 def test_an_id_of_a_response_that_is_not_there_is_not_found(project: Project, id: str, status_elsewhere: int) -> None:
-    assert project.ask("GET", f"/responses/{id}").status == 404
-    key = {"authorization": "Bearer mine"}
-    assert project.ask("GET", f"/responses/{id}", root="/v1", headers=key).status == status_elsewhere
+    assert project.ask(f"GET /responses/{id}").status == 404
+    assert send(project.api, f"GET /v1/responses/{id}", key="mine").status == status_elsewhere
     assert project.respond(previous_response_id=id).status == 400
 
 
@@ -367,42 +366,42 @@ class TestAFile:
 
     def test_a_file_is_found_by_its_id_wherever_it_is_named(self, project: Project) -> None:
         id = upload(project)["id"]
-        assert project.ask("GET", f"/files/{id}").body["id"] == id
+        assert project.ask(f"GET /files/{id}").body["id"] == id
         reads = [{"role": "user", "content": [{"type": "input_file", "file_id": id}]}]
         assert project.respond(input=reads).status == 200
         code = {"type": "code_interpreter", "container": {"type": "auto", "file_ids": [id]}}
         assert project.respond(tools=[code]).status == 200
-        store = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [id]}).body
+        store = project.ask("POST /vector_stores", {"name": "s", "file_ids": [id]}).body
         assert project.respond(tools=[{"type": "file_search", "vector_store_ids": [store["id"]]}]).status == 200
-        assert [entry["id"] for entry in project.ask("GET", f"/vector_stores/{store['id']}/files").body["data"]] == [id]
-        assert project.ask("DELETE", f"/files/{id}").body == {"object": "file", "deleted": True, "id": id}
-        assert project.ask("GET", f"/files/{id}").status == 404
+        assert [entry["id"] for entry in project.ask(f"GET /vector_stores/{store['id']}/files").body["data"]] == [id]
+        assert project.ask(f"DELETE /files/{id}").body == {"object": "file", "deleted": True, "id": id}
+        assert project.ask(f"GET /files/{id}").status == 404
 
     def test_a_file_that_is_unknown_is_refused(self, project: Project) -> None:
         upload(project)
-        assert project.ask("GET", "/files/assistant-AAAAAAAAAAAAAAAAAAAAAA").status == 404
-        assert project.ask("POST", "/vector_stores", {"file_ids": ["assistant-AAAAAAAAAAAAAAAAAAAAAA"]}).status == 404
+        assert project.ask("GET /files/assistant-AAAAAAAAAAAAAAAAAAAAAA").status == 404
+        assert project.ask("POST /vector_stores", {"file_ids": ["assistant-AAAAAAAAAAAAAAAAAAAAAA"]}).status == 404
 
 
 class TestAVectorStore:
     def test_a_vector_store_is_answered_as_recorded(self, project: Project) -> None:
-        made = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [upload(project)["id"]]}).body
+        made = project.ask("POST /vector_stores", {"name": "s", "file_ids": [upload(project)["id"]]}).body
         assert list(made) == [
             *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata"),
             *("expires_after", "expires_at", "last_active_at"),
         ]
         assert (made["id"][:3], len(made["id"]), made["status"], made["usage_bytes"]) == ("vs_", 27, "in_progress", 0)
-        read = project.ask("GET", f"/vector_stores/{made['id']}").body
+        read = project.ask(f"GET /vector_stores/{made['id']}").body
         assert (list(read), read["status"], read["usage_bytes"]) == (list(made), "completed", 23)
-        assert project.ask("GET", "/vector_stores").body["data"] == [read]
+        assert project.ask("GET /vector_stores").body["data"] == [read]
 
     def test_a_vector_store_shows_a_file_without_attributes(self, project: Project) -> None:
-        file, store = upload(project)["id"], project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
-        made = project.ask("POST", f"/vector_stores/{store}/files", {"file_id": file}).body
+        file, store = upload(project)["id"], project.ask("POST /vector_stores", {"name": "s"}).body["id"]
+        made = project.ask(f"POST /vector_stores/{store}/files", {"file_id": file}).body
         assert list(made) == [
             *("id", "object", "usage_bytes", "created_at", "vector_store_id", "status", "last_error"),
             "chunking_strategy",
         ]
         assert (made["status"], made["usage_bytes"]) == ("in_progress", 0)
-        (read,) = project.ask("GET", f"/vector_stores/{store}/files").body["data"]
+        (read,) = project.ask(f"GET /vector_stores/{store}/files").body["data"]
         assert (list(read), read["usage_bytes"]) == (list(made), 23)

@@ -1,62 +1,91 @@
-"""A project of Azure AI Foundry on one day, asked without a network."""
+"""Asks a mock at the address of one Foundry project, or of Azure OpenAI, without a network, as a client of previews does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from harness.core.exchange import EMPTY_MAPPING, Answer, Json
-from harness.foundry.agent_versions import AGENTS, new_version
+from harness.core.exchange import Answer, Json
 from harness.items import message
 from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
+from harness.world.world import World
 from tests.support.in_process import send
 
-PROJECT = "/api/projects/p/openai/v1"
-HELPER = {"type": "agent_reference", "name": "helper"}
-BY_HELPER = {**HELPER, "version": "1"}
-DEFINITIONS: Json = {
-    "helper": {"kind": "prompt", "model": "gpt-4o", "instructions": "Help."},
-    "planner": {"kind": "workflow"},
-    "worker": {"kind": "hosted"},
+PROJECT = "/api/projects/p"
+V1 = f"{PROJECT}/openai/v1"
+HELPER: Json = {"type": "agent_reference", "name": "helper"}
+BY_HELPER: Json = {**HELPER, "version": "1"}
+PREVIEW = {"api-version": "2025-11-15-preview"}
+FEATURES = ("MemoryStores", "Skills", "HostedAgents", "WorkflowAgents", "ExternalAgents", "VoiceAgents")
+HEADERS = {
+    "api-key": "mine",
+    "content-type": "application/json",
+    "foundry-features": ",".join(f"{feature}=V1Preview" for feature in FEATURES),
+    "host": "harness.test",
 }
 OLD_DAY, NEW_DAY = "2026-02-12", "2026-06-26"
 
 
-class Project:
-    """A project on one day, with an agent of each kind."""
+class ProjectClient:
+    """Sends requests as `GET /connections`; `headers` are added, `query` are parameters beside the version."""
+
+    def __init__(self, as_of: str | None = None, root: str = PROJECT, api: MockApi | None = None) -> None:
+        self.root = root
+        options: Any = {"as_of": as_of} if as_of else {}
+        self.api = api or MockApi(fallback=lambda request: [message("Hello.")], **options)
+
+    @property
+    def mock(self) -> Mock:
+        return self.api.open("mine")
+
+    @property
+    def world(self) -> World:
+        return self.mock.world
+
+    def ask(self, call: str, body: Any = None, headers: Json | None = None, **query: Any) -> Answer:
+        method, _, path = call.partition(" ")
+        path = f"{self.root}{path}"
+        version = {} if "/openai/v1" in path else {"api-version": "v1"}
+        return send(self.api, f"{method} {path}", body, {**HEADERS, **(headers or {})}, "", **{**version, **query})
+
+    def get(self, path: str, /, **query: str) -> Any:
+        """Return the body of what is there."""
+        answer = self.ask(f"GET {path}", **query)
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    def names(self, path: str, member: str = "name", /, **query: str) -> list[Any]:
+        """Return the names of what is listed, or another member of each."""
+        listed = self.get(path, **query)
+        return [entry[member] for entry in (listed["data"] if "data" in listed else listed["value"])]
+
+    def define(self, name: str, **definition: Any) -> Json:
+        """Return a new version of an agent."""
+        body = {"definition": {"kind": "prompt", "model": "mine", **definition}}
+        made: Json = ProjectClient(api=self.api).ask(f"POST /agents/{name}/versions", body).body
+        return made
+
+    def respond(self, root: str = "/openai/v1", **body: Any) -> Answer:
+        """Return the answer to a request for a response, here or at an agent's endpoint."""
+        return self.ask(f"POST {root}/responses", {"input": "hi", **body})
+
+
+class Project(ProjectClient):
+    """A project on one day, asked for what OpenAI has, too, with an agent of each kind."""
 
     def __init__(self, day: str = NEW_DAY) -> None:
-        self.api = MockApi(fallback=lambda request: [message("Hello there.")], as_of=day)
-        self.mock = self.api.open("mine")
-        for name, definition in DEFINITIONS.items():
-            self.define(name, definition)
-
-    def define(self, name: str, definition: Json) -> None:
-        """Make an agent of this definition, or another version of it."""
-        world = self.mock.world
-        versions = world.store.table(AGENTS).get(name) or []
-        made = new_version(versions, name, {"definition": definition}, 0, world.as_of, world.ids)
-        world.store.table(AGENTS)[name] = [*versions, made]
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        root: str = PROJECT,
-        headers: Mapping[str, str] = EMPTY_MAPPING,
-        **query: str,
-    ) -> Answer:
-        sent = {"api-key": "mine", "content-type": "application/json", **headers}
-        return send(self.api, f"{method} {root}{path}", body, sent, "", **query)
+        super().__init__(day, V1)
+        self.define("helper", model="gpt-4o", instructions="Help.")
+        self.define("planner", kind="workflow")
+        self.define("worker", kind="hosted")
 
     def conversation(self) -> str:
         """Return the id of a new conversation."""
-        return str(self.ask("POST", "/conversations", {}).body["id"])
+        return str(self.ask("POST /conversations", {}).body["id"])
 
     def respond(self, agent: str = "", **more: Any) -> Answer:
         by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}
-        return self.ask("POST", "/responses", {"input": "hi", **by, **more})
+        return self.ask("POST /responses", {"input": "hi", **by, **more})
 
 
 def names_request(answer: Answer) -> bool:
@@ -71,7 +100,7 @@ def said(answer: Answer) -> str:
     return message.removesuffix(ending)
 
 
-def upload(project: Project, purpose: str = "assistants", root: str = PROJECT, name: str = "planets.txt") -> Json:
+def upload(project: Project, purpose: str = "assistants", root: str = V1, name: str = "planets.txt") -> Json:
     """Return the file of an upload."""
     lines = ["--b", 'content-disposition: form-data; name="purpose"', "", purpose, "--b"]
     lines += [f'content-disposition: form-data; name="file"; filename="{name}"', "", "Jupiter is the largest.", "--b--"]

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.world.mcp_server import ToolError
-from tests.support.project_client import ProjectClient
+from tests.support.foundry import ProjectClient
 
 SPECS = {"type": "mcp", "server_label": "specs", "server_url": "https://specs.example/mcp"}
 
