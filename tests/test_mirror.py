@@ -35,7 +35,7 @@ TESTED_WITH = {
     "cli/test_app.py": {"cli/support/completion"},
     "cli/test_manual.py": {"report/manual"},
     "cli/test_rules.py": {"report/catalogue"},
-    "cli/test_serve_command.py": {"server/client_environment", "world/scripting/webhook_settings"},
+    "cli/test_serve_command.py": {"server/client_environment"},
     "cli/test_view.py": {"viewer/page", "viewer/trace"},
     "contract/evidence/test_rules.py": {"verify/examples"},
     "end_to_end/recording/test_record.py": {"cli/record", "cli/support/run_command"},

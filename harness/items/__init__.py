@@ -16,7 +16,6 @@ MODULES = (
     "reasoning",
     "agents",
     "project",
-    "input_only",
 )
 """The modules that declare items, in the order in which a server is asked about them."""
 

@@ -10,7 +10,7 @@ from harness.core.exchange import Json
 from harness.core.json_values import is_model, write_json
 from harness.core.text import show
 from harness.items.examples import PNG, Examples, after_message, typed
-from harness.items.kind import item, require_text
+from harness.items.kind import input_item, item, require_text
 from harness.items.stream_elements import StreamedText, TextOrDeltas
 
 
@@ -103,6 +103,12 @@ def custom_tool_call(
         "name": require_text("name", name),
         **_optional_members(namespace, async_, caller, off_schema),
     }
+
+
+input_item("function_call_output", "What a function of the client returned.", output_of="function_call", status=True)
+input_item(
+    "custom_tool_call_output", "What a custom tool of the client returned.", output_of="custom_tool_call", status=True
+)
 
 
 def _optional_members(namespace: str | None, async_: bool | None, caller: Json | None, off_schema: bool) -> Json:

@@ -9,7 +9,7 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.examples import after_message, typed
-from harness.items.kind import item, require_text
+from harness.items.kind import input_item, item, require_text
 from harness.items.stream_elements import (
     Deltas,
     EventVisitor,
@@ -116,6 +116,11 @@ def local_shell_call(
     return {"action": action | {name: value for name, value in known.items() if value is not None}, "call_id": call_id}
 
 
+input_item(
+    "local_shell_call_output", "What a command printed; its `id` is the `call_id`.", output_of="local_shell_call"
+)
+
+
 @item(
     "sh",
     NestedObject(
@@ -192,6 +197,9 @@ def computer_call(
             )
     what: Json = {"action": action} if isinstance(action, dict) else {"actions": doing}
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
+
+
+input_item("computer_call_output", "A screenshot.", output_of="computer_call", status=True)
 
 
 @item(

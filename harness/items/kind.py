@@ -207,7 +207,7 @@ def item(
 
 
 def input_item(type: str, doc: str, *, status: bool = False, **facts: Unpack[ItemFacts]) -> None:
-    """Register a type that only a client sends; RegistrationError if it is already registered."""
+    """Register a type that only a client sends, without builder and events; RegistrationError if it is registered."""
     if type in ITEMS:
         raise RegistrationError(f"input item {type} is an item that a model emits")
     _index_type(INPUT_ITEMS.add(type, ItemType(type=type, doc=doc, listed_status=status, **facts)))

@@ -11,7 +11,7 @@ from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import Examples, after_message, between_messages, typed
-from harness.items.kind import item, require_text
+from harness.items.kind import input_item, item, require_text
 from harness.items.stream_elements import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
 
 SERVER_TYPES = ("mcp", *SERVER_TOOLS)
@@ -131,6 +131,9 @@ def _approval_examples() -> Examples:
 def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
     """Let the model request approval to call a tool of a server; the client answers with an `mcp_approval_response`."""
     return _call_members(server_label, name, arguments)
+
+
+input_item("mcp_approval_response", "Whether the client approves a call of a tool of an MCP server.")
 
 
 def _call_members(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas) -> Json:

@@ -11,7 +11,7 @@ from harness.core.json_values import Dumpable, is_model, write_json
 from harness.core.registry import named_arguments
 from harness.core.text import show
 from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
-from harness.items.kind import item, require_text
+from harness.items.kind import input_item, item, require_text
 from harness.items.stream_elements import AnnotatedText, Parts, StreamedText, TextOrDeltas
 
 CONTENT = Parts(
@@ -204,3 +204,6 @@ def _check_indexes(at: str, text: str, **places: int) -> None:
                 f"{at}.{name} is {show(place)}. This text allows {least} to {len(text)}; or pass cite='words'."
             )
         least = place
+
+
+input_item("item_reference", "A stored item, by its id.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.core.exchange import Json
-from harness.items.kind import item, require_text
+from harness.items.kind import input_item, item, require_text
 from harness.items.stream_elements import Parts, Phase, StreamedText, TextOrDeltas
 
 SUMMARY = Parts(
@@ -49,3 +49,6 @@ def compaction(encrypted_content: str | None = None) -> Json:
     if encrypted_content is not None:
         require_text("encrypted_content", encrypted_content)
     return {"encrypted_content": encrypted_content}
+
+
+input_item("compaction_trigger", "Asks the API to compact what stands before it.")

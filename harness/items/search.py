@@ -8,7 +8,7 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.examples import between_messages, typed
-from harness.items.kind import item, require_text
+from harness.items.kind import input_item, item, require_text
 from harness.items.stream_elements import FinalMember, Phase
 
 SEARCHING = (Phase("in_progress"), Phase("searching"), Phase("completed"))
@@ -108,3 +108,6 @@ def _execution_members(execution: str, call_id: str | None) -> Json:
     if execution not in EXECUTIONS:
         raise ScriptError(f"execution is {show(execution)}. Use one of: {', '.join(EXECUTIONS)}.")
     return {"call_id": call_id, "execution": execution}
+
+
+input_item("additional_tools", "Tools that the model may call from here on.")

@@ -13,7 +13,8 @@ as_of: 2026-03
 refusals: [unknown_url, tools]
 client: strict
 patience: 20
-webhooks: [{url: "http://localhost:8000/hook", faults: [doubled]}]
+webhooks: http://localhost:8000/hook
+webhooks: [{url: "http://localhost:8000/hook", secret: whsec_c2VjcmV0, faults: [doubled], allow: [webhook-late]}]
 route: {POST /embeddings: {json: {object: list, data: []}}, POST /moderations: [{status: 500, text: down}, {json: {}}]}
 """
 
@@ -21,16 +22,18 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from harness.analysis.judgement import CLIENT_VALUES
+from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Answer, Json
+from harness.core.ids import Ids
 from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
@@ -44,44 +47,24 @@ from harness.world.scripting.validation import (
     WHOLE_NUMBER,
     InvalidData,
     ValueForm,
+    check_fields,
+    check_forms,
     check_members,
     check_named_members,
     errors_at,
 )
-from harness.world.scripting.webhook_settings import parse_webhooks
+from harness.world.webhooks import ALL_ALLOWED, Webhooks, check_names
 
+T = TypeVar("T")
 SettingChange = Callable[[Mock], Any]
 """Applies a setting to a mock; returns the ids of what it created by name, or None."""
 
-FORMS_BY_TYPE: Mapping[str, ValueForm] = {
-    "bool": BOOLEAN,
-    "str": TEXT,
-    "int": WHOLE_NUMBER,
-    "int | None": ValueForm("a whole number, or null", lambda value: value is None or WHOLE_NUMBER.is_valid(value)),
-    "float": ValueForm(
-        "a non-negative number",
-        lambda value: WHOLE_NUMBER.is_valid(value) or (isinstance(value, float) and 0 <= value < 1e9),
-    ),
-    "frozenset[str]": TEXT_LIST,
-    "frozenset[str] | None": ValueForm(
-        "a list of texts, or null for all", lambda value: value is None or TEXT_LIST.is_valid(value)
-    ),
-    "RateLimit | None": ValueForm(
-        "an object with limit, used and requested, or null", lambda value: value is None or OBJECT.is_valid(value)
-    ),
-    "Mapping[str, Json] | None": ValueForm(
-        "an object of objects, or null",
-        lambda value: value is None or (OBJECT.is_valid(value) and all(map(OBJECT.is_valid, value.values()))),
-    ),
-}
-"""The allowed values of a field, by its type annotation."""
-
 
 def _parse_organization(value: Any) -> SettingChange:
-    changes = _parse_fields(Organization, value)
+    changes = check_fields(Organization, value)
     if (limit := changes.get("rate_limit")) is not None:
         with errors_at("rate_limit"):
-            changes["rate_limit"] = RateLimit(**_parse_fields(RateLimit, limit))
+            changes["rate_limit"] = RateLimit(**check_fields(RateLimit, limit))
     Mock().organization(**changes)
 
     def change(mock: Mock) -> None:
@@ -90,22 +73,19 @@ def _parse_organization(value: Any) -> SettingChange:
     return change
 
 
-def _parse_fields(of: type[Organization] | type[RateLimit], value: Any) -> Json:
-    """Check the fields of a dataclass by name; InvalidData if one without a default is missing."""
-    known: dict[str, Field[Any]] = {field.name: field for field in fields(of)}
-    own = _check_forms(value, "member", {name: FORMS_BY_TYPE[str(field.type)] for name, field in known.items()})
-    if missing := [name for name, field in known.items() if field.default is MISSING and name not in own]:
-        raise InvalidData(f"{', '.join(missing)} is missing. Add {', '.join(known)}.")
-    return own
-
-
-def _check_forms(members: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
-    """Check that each member of an object is valid; returns the members."""
-    own = {**check_members(members, what, forms)}
-    for name, value in own.items():
+def _parse_each(value: Any, what: str, parse: Callable[[Any], T]) -> dict[str, T]:
+    """Parse the members of an object by name; an error has the name as its place."""
+    parsed = {}
+    for name, member in check_named_members(value, what).items():
         with errors_at(name):
-            forms[name].check(name, value)
-    return own
+            parsed[name] = parse(member)
+    return parsed
+
+
+def _tried(change: SettingChange) -> SettingChange:
+    """Try a change on a mock of its own, to find a mistake before anything is changed."""
+    change(Mock())
+    return change
 
 
 def _parse_mcp(value: Any) -> SettingChange:
@@ -140,16 +120,15 @@ def _parse_tool(name: str, declared: Any) -> Any:
 
 
 def _parse_files(value: Any) -> SettingChange:
-    files = {name: _parse_file(name, file) for name, file in check_named_members(value, "files").items()}
+    files = _parse_each(value, "files", _parse_file)
     return lambda mock: {name: mock.file(name, **file) for name, file in files.items()}
 
 
-def _parse_file(name: str, value: Any) -> Json:
+def _parse_file(value: Any) -> Json:
     """Parse the arguments of `Mock.file`: a string, or an object with text or bytes."""
-    with errors_at(name):
-        own = _check_forms({"data": value} if isinstance(value, str) else value, "member of a file", _FILE_FORMS)
-        data = _decode_base64(own["base64"]) if "base64" in own else own.get("data", "")
-        return {"data": data, **{member: own[member] for member in own if member in ("purpose", "expires_after")}}
+    own = check_forms({"data": value} if isinstance(value, str) else value, "member of a file", _FILE_FORMS)
+    data = _decode_base64(own["base64"]) if "base64" in own else own.get("data", "")
+    return {"data": data, **{member: own[member] for member in own if member in ("purpose", "expires_after")}}
 
 
 def _decode_base64(value: str) -> bytes:
@@ -164,9 +143,7 @@ _FILE_FORMS: Mapping[str, ValueForm] = {"data": TEXT, "base64": TEXT, "purpose":
 
 
 def _parse_vector_stores(value: Any) -> SettingChange:
-    stores = {
-        name: _parse_vector_store(name, store) for name, store in check_named_members(value, "vector_stores").items()
-    }
+    stores = _parse_each(value, "vector_stores", _parse_vector_store)
 
     def change(mock: Mock) -> dict[str, str]:
         made = {}
@@ -178,13 +155,11 @@ def _parse_vector_stores(value: Any) -> SettingChange:
     return change
 
 
-def _parse_vector_store(name: str, value: Any) -> tuple[list[str], Json]:
+def _parse_vector_store(value: Any) -> tuple[list[str], Json]:
     """Parse a vector store: its files, by name or id, and its other members."""
-    with errors_at(name):
-        own = _check_forms(
-            {"files": value} if isinstance(value, list) else value, "member of a vector store", _VECTOR_STORE_FORMS
-        )
-        return own.get("files", []), {member: own[member] for member in own if member != "files"}
+    given = {"files": value} if isinstance(value, list) else value
+    own = check_forms(given, "member of a vector store", _VECTOR_STORE_FORMS)
+    return own.get("files", []), {member: own[member] for member in own if member != "files"}
 
 
 _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
@@ -222,8 +197,7 @@ def _parse_resources(setting: str, value: Any) -> SettingChange:
                 )
         return made
 
-    change(Mock())  # to find a mistake before anything is changed
-    return change
+    return _tried(change)
 
 
 PROJECT_RESOURCES: Mapping[str, str] = {
@@ -268,8 +242,7 @@ def _parse_client(value: Any) -> SettingChange:
     def allow(mock: Mock) -> None:
         mock.allows(*option)
 
-    allow(Mock())  # to find a mistake before anything is changed
-    return allow
+    return _tried(allow)
 
 
 def _parse_patience(value: Any) -> SettingChange:
@@ -282,10 +255,13 @@ _CLIENT = ValueForm(
     "fail, allow, strict, or a list of mistakes to allow",
     lambda value: TEXT_LIST.is_valid(value) if isinstance(value, list) else value in CLIENT_VALUES,
 )
-_PATIENCE = ValueForm(
-    "a number of seconds above 0",
-    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9,
-)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9
+
+
+_PATIENCE = ValueForm("a number of seconds above 0", _is_positive)
 
 
 def _parse_refusals(value: Any) -> SettingChange:
@@ -320,30 +296,28 @@ _ROUTE_HEAD: Mapping[str, ValueForm] = {"status": WHOLE_NUMBER, "headers": OBJEC
 
 def _parse_route(value: Any) -> SettingChange:
     """Parse answers to other parts of the API, by method and path: `{"POST /embeddings": {"json": {…}}}`."""
-    routes = [_parse_routed(name, described) for name, described in check_named_members(value, "route").items()]
+    answers = _parse_each(value, "route", _parse_answers)
 
     def change(mock: Mock) -> None:
-        for method, path, answer in routes:
+        for name, answer in answers.items():
+            method, _, path = name.partition(" ")
             mock.route(method, path, answer)
 
-    change(Mock())  # to find a mistake before anything is changed
-    return change
+    return _tried(change)
 
 
-def _parse_routed(name: str, value: Any) -> tuple[str, str, Any]:
-    method, _, path = name.partition(" ")
-    with errors_at(name):
-        if not isinstance(value, list):
-            return method, path, _parse_answer(value)
-        answers = []
-        for index, answer in enumerate(value):
-            with errors_at(index):
-                answers.append(_parse_answer(answer))
-        return method, path, answers
+def _parse_answers(value: Any) -> Answer | list[Answer]:
+    if not isinstance(value, list):
+        return _parse_answer(value)
+    answers = []
+    for index, answer in enumerate(value):
+        with errors_at(index):
+            answers.append(_parse_answer(answer))
+    return answers
 
 
 def _parse_answer(value: Any) -> Answer:
-    own = _check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
+    own = check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
     given = [name for name in _ROUTE_BODIES if name in own]
     if len(given) != 1:
         raise InvalidData(
@@ -351,6 +325,49 @@ def _parse_answer(value: Any) -> Answer:
         )
     body = _decode_base64(own["base64"]) if "base64" in own else own[given[0]]
     return Answer(own.get("status", 200), body, own.get("headers", {}))
+
+
+_WEBHOOK_FORMS: Mapping[str, ValueForm] = {
+    "url": TEXT,
+    "secret": TEXT,
+    "events": TEXT_LIST,
+    "faults": TEXT_LIST,
+    "late": WHOLE_NUMBER,
+    "timeout": ValueForm("a number above 0", _is_positive),
+    "allow": ValueForm(
+        f'"{ALL_ALLOWED}", or a list of mistakes', lambda value: value == ALL_ALLOWED or TEXT_LIST.is_valid(value)
+    ),
+}
+
+
+def _parse_webhooks(value: Any) -> SettingChange:
+    """Parse webhooks; applying the change returns the secret of each by its URL."""
+    parsed = []
+    for index, webhook in enumerate(value if isinstance(value, list) else [value]):
+        with errors_at(index) if isinstance(value, list) else errors_at():
+            parsed.append(_parse_webhook(webhook))
+
+    def change(mock: Mock) -> dict[str, str]:
+        secrets = {}
+        for url, options, allowed in parsed:
+            secrets[url] = mock.webhooks(url, **options).secret
+            mock.world.open_webhooks().allowed.update(allowed)
+        return secrets
+
+    return change
+
+
+def _parse_webhook(value: Any) -> tuple[str, Json, list[str]]:
+    """Parse one webhook: its URL, the arguments of `mock.webhooks`, and the allowed mistakes."""
+    own = check_forms({"url": value} if isinstance(value, str) else value, "member of a webhook", _WEBHOOK_FORMS)
+    if "url" not in own:
+        raise InvalidData('url is missing. Add {"url": "http://localhost:8000/hook"}.')
+    given: str | list[str] = own.pop("allow", [])
+    allowed: list[str] = [given] if isinstance(given, str) else given
+    check_names("allow", [name for name in allowed if name != ALL_ALLOWED], list(RECEIVER_MISTAKES))
+    url = own.pop("url")
+    Webhooks(Ids("")).add_endpoint(url, **own)  # to find a mistake before anything is changed
+    return url, own, allowed
 
 
 SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
@@ -367,6 +384,6 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "client": _parse_client,
     "patience": _parse_patience,
     "route": _parse_route,
-    "webhooks": parse_webhooks,
+    "webhooks": _parse_webhooks,
 }
 """The parser of each setting, in the order in which settings are applied."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import MISSING, Field, fields
 from typing import Any, NamedTuple
 
 import orjson
@@ -72,6 +73,30 @@ WHOLE_NUMBER = ValueForm(
 )
 
 
+FORMS_BY_TYPE: Mapping[str, ValueForm] = {
+    "bool": BOOLEAN,
+    "str": TEXT,
+    "int": WHOLE_NUMBER,
+    "int | None": ValueForm("a whole number, or null", lambda value: value is None or WHOLE_NUMBER.is_valid(value)),
+    "float": ValueForm(
+        "a non-negative number",
+        lambda value: WHOLE_NUMBER.is_valid(value) or (isinstance(value, float) and 0 <= value < 1e9),
+    ),
+    "frozenset[str]": TEXT_LIST,
+    "frozenset[str] | None": ValueForm(
+        "a list of texts, or null for all", lambda value: value is None or TEXT_LIST.is_valid(value)
+    ),
+    "RateLimit | None": ValueForm(
+        "an object with limit, used and requested, or null", lambda value: value is None or OBJECT.is_valid(value)
+    ),
+    "Mapping[str, Json] | None": ValueForm(
+        "an object of objects, or null",
+        lambda value: value is None or (OBJECT.is_valid(value) and all(map(OBJECT.is_valid, value.values()))),
+    ),
+}
+"""The allowed values of a field, by its type annotation."""
+
+
 def check_members(value: Any, what: str, known: Collection[str]) -> Json:
     """Check that an object has only known members; errors call a member `what`."""
     if not isinstance(value, dict):
@@ -104,3 +129,21 @@ def check_json(value: Any) -> Any:
     except orjson.JSONEncodeError as problem:
         raise InvalidData(f"{problem}. Pass plain JSON values; strings must be valid Unicode.") from problem
     return value
+
+
+def check_fields(of: type[Any], value: Any) -> Json:
+    """Check the fields of a dataclass by name; InvalidData if one without a default is missing."""
+    known: dict[str, Field[Any]] = {field.name: field for field in fields(of)}
+    own = check_forms(value, "member", {name: FORMS_BY_TYPE[str(field.type)] for name, field in known.items()})
+    if missing := [name for name, field in known.items() if field.default is MISSING and name not in own]:
+        raise InvalidData(f"{', '.join(missing)} is missing. Add {', '.join(known)}.")
+    return own
+
+
+def check_forms(members: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
+    """Check that each member of an object is valid; returns the members."""
+    own = {**check_members(members, what, forms)}
+    for name, value in own.items():
+        with errors_at(name):
+            forms[name].check(name, value)
+    return own
