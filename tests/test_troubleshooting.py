@@ -12,6 +12,8 @@ from typing import get_args
 
 import pytest
 
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.contract.rule import RULES
 from harness.core.errors import HarnessError, Section, name_section
 from harness.explain.model import Cause, CauseKind
 from tests.support.command_line import run_cli
@@ -99,6 +101,7 @@ def is_in_a_text(words: str) -> bool:
 
 @cache
 def all_texts() -> str:
-    """Return every text of the harness and of what loads its plugin, a page each."""
+    """Return every text of the harness and of what loads its plugin, and the words of all rules, a page each."""
     entry = list(ast.walk(ast.parse((ROOT / "responses_harness_pytest.py").read_text(encoding="utf-8"))))
-    return "\f".join(chain(texts_in(entry), *(source.texts for source in sources().values())))
+    words = (message for rule in RULES.values() for message in rule.rejects)
+    return "\f".join(chain(texts_in(entry), words, *(source.texts for source in sources().values())))

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import partial
+from string import Formatter
 from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.api.models import Models
@@ -30,14 +30,9 @@ from harness.items.transcript import ItemChain
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
-INPUT_LIST = "input[]"
-"""The `when` of rules about an input that is a list."""
-UNREADABLE_BODY = "(unread)"
-"""The `when` of rules about a body that is not a JSON object."""
-LIMITED_ACCOUNT = "(limited)"
-"""The `when` of rules about an account with limits."""
-UNKNOWN_KEY = "(keyless)"
-"""The `when` of rules about a key without a World."""
+INPUT_LIST, UNREADABLE_BODY, LIMITED_ACCOUNT, UNKNOWN_KEY = "input[]", "(unread)", "(limited)", "(keyless)"
+"""The `when` of rules about an input that is a list; a body that is no JSON object; an account with limits; a key without
+a World."""
 WHEN_READS: Mapping[str, str] = {
     INPUT_LIST: "input",
     UNREADABLE_BODY: "request.fault",
@@ -170,10 +165,19 @@ class Case:
     sent: tuple[Json, ...] = ()
 
 
-def after(*steps: Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = ()) -> Case:
+Example = Json | Case | str
+"""A request as rules write it: the body, or a case; a text is the operation of a request without a body."""
+
+
+def after(*steps: Example, turns: Sequence[Any] = (), sent: Sequence[Json] = ()) -> Case:
     """Make a case whose last step is checked after the others were sent; `turns` are the model's answers in order."""
-    *earlier, last = (step if isinstance(step, Case) else Case(step) for step in steps)
+    *earlier, last = map(_as_case, steps)
     return replace(last, before=tuple(earlier), turns=tuple(turns), sent=tuple(sent))
+
+
+def _as_case(example: Example) -> Case:
+    case = Case(on=example) if isinstance(example, str) else example
+    return case if isinstance(case, Case) else Case(case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +208,6 @@ class Rule:
     def summary(self) -> str:
         """The first line of the documentation."""
         return self.doc.splitlines()[0]
-
-    def covers(self, operation: str) -> bool:
-        """Return whether `on` names this operation."""
-        return matches_operation(self.on, operation)
 
     def may_apply(self, found: Set[bytes | str]) -> bool:
         """Return whether a request with these words (as bytes) and types of items may violate the rule."""
@@ -251,24 +251,24 @@ class RuleScope(TypedDict, total=False):
 class RuleDeclaration(RuleScope, total=False):
     """The declaration of a rule besides its function.
 
-    `rejects` maps each exact message of the API to a request that gets it; for a message without placeholders it is a
-    list with that request. No rule may refuse the requests in `accepts`. `on` names operations, `POST /responses` by
-    default; `*` in it matches any text (`*{file_id}*`: every path with this parameter), and a group from
-    `api.operations`, such as JSON_BODY, each operation in it. `fix` tells a client what to do instead. `when` names
-    members of the body: a request with none of them cannot violate the rule, which is then skipped (`input[]`: an
-    array as input). Likewise the JSON of a body must contain one of the words in `mentions`, and the transcript an
-    item of a type in `items`. `reads` names what the function reads besides the members in `when`: members of the
-    body, `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect
-    need not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this
-    error, if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by
-    default all. `area` is that of the module, unless it is given. `assumed` says what of it no source has.
+    `rejects` maps the exact words of the API, or what fills the placeholders of `error` in their order, to a request that
+    gets them; for a message without placeholders it is a list with that request. No rule may refuse the requests in
+    `accepts`. `on` names operations, `POST /responses` by default; `*` in it matches any text (`*{file_id}*`: every path
+    with this parameter), and a group from `api.operations`, such as JSON_BODY, each operation in it. `fix` tells a client
+    what to do instead. `when` names members of the body: a request with none of them cannot violate the rule, which is
+    then skipped (`input[]`: an array as input). Likewise the JSON of a body must contain one of the words in `mentions`,
+    and the transcript an item of a type in `items`. `reads` names what the function reads besides the members in `when`:
+    members of the body, `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and
+    the dialect need not be named. Without `reads` it may read everything. `since` and `until` are the first and last day
+    of this error, if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`),
+    by default all. `area` is that of the module, unless it is given. `assumed` says what of it no source has.
     """
 
     error: Required[ApiError]
     source: Required[Source | Sequence[Source]]
     assumed: str
-    rejects: Required[Mapping[str, Json | Case] | Sequence[Json | Case]]
-    accepts: Sequence[Json | Case]
+    rejects: Required[Mapping[str | tuple[str, ...], Example] | Sequence[Example]]
+    accepts: Sequence[Example]
     when: str | Sequence[str]
     mentions: str | Sequence[str]
     items: str | Sequence[str]
@@ -287,24 +287,21 @@ def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCh
             raise RegistrationError(
                 f"rule {check.__name__}: write a generator taking some of {', '.join(CHECK_PARAMETERS)}, in this order"
             )
-        _register(check.__name__, check.__module__, inspect.getdoc(check) or "", declaration, check=check, needs=needs)
+        _register(check.__name__, check.__module__, inspect.getdoc(check) or "", declaration, check=check)
         return check
 
     return register
 
 
-def shape(module: str, id: str, doc: str, *, keyword: str = "x-rule", **declaration: Unpack[RuleDeclaration]) -> None:
+def shape(
+    module: str, id: str, doc: str, *, keyword: str | None = "x-rule", **declaration: Unpack[RuleDeclaration]
+) -> None:
     """Register the error for a violation of the schema; `module` is the name of the declaring module.
 
     With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule
-    (`x-rule`).
+    (`x-rule`). With None the mock never raises the error: it only occurs in old recordings.
     """
     _register(id, module, inspect.cleandoc(doc), declaration, keyword=keyword)
-
-
-def retired(module: str, id: str, doc: str, **declaration: Unpack[RuleDeclaration]) -> None:
-    """Register an error that the API had `until` a day: the mock does not raise it, but it occurs in old recordings."""
-    _register(id, module, inspect.cleandoc(doc), declaration)
 
 
 def _register(
@@ -313,12 +310,12 @@ def _register(
     doc: str,
     declaration: RuleDeclaration,
     check: RuleCheck | None = None,
-    needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
     scope: RuleScope = getattr(sys.modules.get(module), "SCOPE", RuleScope())
     declaration = {**scope, **declaration}
-    source, as_case = declaration["source"], partial(_as_case, day=_example_day(declaration))
+    needs = tuple(inspect.signature(check).parameters) if check else ()
+    source, until = declaration["source"], declaration.get("until", "")
     declared = Rule(
         id=id,
         area=declaration.get("area", module.rpartition(".")[2]),
@@ -328,8 +325,8 @@ def _register(
             *([source] if isinstance(source, Source) else source),
             *map(assumed, _as_tuple(declaration.get("assumed", ()))),
         ),
-        rejects={message: as_case(case) for message, case in _by_message(declaration).items()},
-        accepts=tuple(map(as_case, declaration.get("accepts", ()))),
+        rejects={words: _on_day(example, until) for words, example in _by_words(declaration).items()},
+        accepts=tuple(_on_day(example, until) for example in declaration.get("accepts", ())),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
         when=_as_tuple(declaration.get("when", ())),
         mentions=_as_tuple(declaration.get("mentions", ())),
@@ -340,7 +337,7 @@ def _register(
         keyword=keyword,
         fix=declaration.get("fix", ""),
         since=declaration.get("since", ""),
-        until=declaration.get("until", ""),
+        until=until,
         dialects=_as_tuple(declaration.get("dialects", ())),
     )
     if problem := _declaration_problem(declared):
@@ -368,30 +365,36 @@ def _collect_reads(declaration: RuleDeclaration, needs: Sequence[str]) -> frozen
     """Return what a rule reads; None for everything."""
     if "reads" not in declaration:
         return None
-    return frozenset(
-        [
-            *(WHEN_READS.get(name, name) for name in _as_tuple(declaration.get("when", ()))),
-            *_as_tuple(declaration["reads"]),
-            *(name for need in needs for name in DERIVED_FROM.get(need, ())),
-        ]
-    )
+    members = (WHEN_READS.get(name, name) for name in _as_tuple(declaration.get("when", ())))
+    derived = (name for need in needs for name in DERIVED_FROM.get(need, ()))
+    return frozenset([*members, *_as_tuple(declaration["reads"]), *derived])
 
 
-def _by_message(declaration: RuleDeclaration) -> Mapping[str, Json | Case]:
+def _by_words(declaration: RuleDeclaration) -> Mapping[str, Example]:
     rejects, message = declaration["rejects"], declaration["error"].message
     if isinstance(rejects, Mapping):
-        return rejects
+        return {_fill_words(message, given): example for given, example in rejects.items()}
     if len(rejects) > 1 or "{" in message:
-        raise RegistrationError(f"rule about {message!r}: write rejects={{'the exact words': {{…}}, …}}")
+        raise RegistrationError(f"rule about {message!r}: write rejects={{'what fills it': {{…}}, …}}")
     return {message: rejects[0]} if rejects else {}
 
 
-def _example_day(declaration: RuleDeclaration) -> str:
-    """Return the last day of a rule whose examples are no longer valid; else empty."""
-    until = declaration.get("until", "")
-    return "" if is_valid_on(CONTRACT_DATE, "", until) else last_day(until)
+def _fill_words(message: str, given: str | tuple[str, ...]) -> str:
+    """Return the words that a key of `rejects` stands for: itself, or the message with the key in its placeholders."""
+    names = list(dict.fromkeys(name for _, name, *_ in Formatter().parse(message) if name))
+    if isinstance(given, str):
+        if len(names) != 1:
+            return given
+        start, *_, end = message.format_map({names[0]: "\0"}).split("\0")
+        if given.startswith(start) and given.endswith(end):
+            return given
+        given = (given,)
+    if len(given) != len(names):
+        raise RegistrationError(f"rule about {message!r}: {given} must fill {', '.join(names)}")
+    return message.format_map(dict(zip(names, given, strict=True)))
 
 
-def _as_case(case: Json | Case, day: str) -> Case:
-    case = case if isinstance(case, Case) else Case(case)
-    return replace(case, as_of=case.as_of or day)
+def _on_day(example: Example, until: str) -> Case:
+    """Make a case of an example of a rule; if the rule has ended, on its last day."""
+    case = _as_case(example)
+    return case if case.as_of or is_valid_on(CONTRACT_DATE, "", until) else replace(case, as_of=last_day(until))

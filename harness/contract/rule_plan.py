@@ -21,6 +21,7 @@ from harness.contract.rule import (
     UNREADABLE_BODY,
     Rule,
     WorldView,
+    matches_operation,
 )
 from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
 from harness.core.account import DEFAULT_ORGANIZATION
@@ -169,5 +170,5 @@ def _make_plan(
 
 
 def _applies_to(rule: Rule, operation: str) -> bool:
-    shared = SHARED_RULES.get(operation, ()) if rule.covers(CREATE_RESPONSE) else ()
-    return rule.covers(operation) or rule.area in shared or rule.id in shared
+    shared = SHARED_RULES.get(operation, ()) if matches_operation(rule.on, CREATE_RESPONSE) else ()
+    return matches_operation(rule.on, operation) or rule.area in shared or rule.id in shared

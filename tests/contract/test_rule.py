@@ -77,9 +77,23 @@ class TestADeclaration:
 
     def test_a_declaration_makes_cases_of_its_examples(self) -> None:
         whole = Case({}, headers={})
-        made = declared(rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}])
+        made = declared(rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}, "GET /ham"])
         assert made.rejects == {"No cheese.": Case({"input": "cheese?"}), "No ham.": whole}
-        assert made.accepts == (Case({"input": "ham"}),)
+        assert made.accepts == (Case({"input": "ham"}), Case(on="GET /ham"))
+
+    @pytest.mark.parametrize(
+        ("message", "given", "words"),
+        [
+            ("No {thing}.", "cheese", "No cheese."),
+            ("No {thing}.", "No cheese.", "No cheese."),
+            ("No {thing} or {other}, no {thing}.", ("cheese", "ham"), "No cheese or ham, no cheese."),
+            ("No {thing} or {other}.", "No cheese or ham.", "No cheese or ham."),
+        ],
+    )
+    def test_the_words_of_an_example_are_whole_or_what_fills_the_message(
+        self, message: str, given: str | tuple[str, ...], words: str
+    ) -> None:
+        assert [*declared(error=ApiError(400, message), rejects={given: {}}).rejects] == [words]
 
     @pytest.mark.parametrize(("named", "keyword"), [({"keyword": "holes"}, "holes"), ({}, "x-rule")])
     def test_a_declaration_of_words_for_a_keyword_or_for_a_schema_has_no_function(
@@ -128,6 +142,7 @@ WRONG_CHECKS = (lambda request: [], lambda world, request: (yield {}), lambda re
         ("has no source", cheese, {"source": []}),
         ("write rejects=", cheese, {"error": ApiError(400, "No cheese."), "rejects": [{"input": "cheese?"}] * 2}),
         ("write rejects=", cheese, {"error": ApiError(400, "No {thing}."), "rejects": [{"input": "cheese?"}]}),
+        ("must fill thing", cheese, {"rejects": {("cheese", "ham"): {}}}),
         ("has no example: add rejects=", cheese, {"rejects": {}}),
         ("begins on 2999-01, after the day of the contract: move CONTRACT_DATE", cheese, {"since": "2999-01"}),
         *(("write a generator taking some of request, world, transcript", check, {}) for check in WRONG_CHECKS),

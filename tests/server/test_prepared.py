@@ -12,7 +12,7 @@ import pytest
 from harness.answers.encode import encode_body
 from harness.api.http.dialects import ApiPath
 from harness.contract.check import Checked, check
-from harness.contract.rule import RULES, Case
+from harness.contract.rule import RULES, Case, matches_operation
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.core.limits import Limits
 from harness.ending import failed, incomplete
@@ -299,7 +299,9 @@ def test_requests_of_other_keys_share_what_is_decided(api: MockApi, mock: Mock) 
 
 
 def test_no_other_header_decides_about_a_request_whose_key_is_known() -> None:
-    reads = {name for rule in RULES.values() if rule.covers("POST /responses") for name in rule.reads or ()}
+    reads = {
+        name for rule in RULES.values() if matches_operation(rule.on, "POST /responses") for name in rule.reads or ()
+    }
     headers = {name.removeprefix("request.headers.") for name in reads if name.startswith("request.headers.")}
     of_the_key = {"authorization", "api-key"}
     assert headers - of_the_key <= set(prepared.DECISIVE_HEADERS)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.api.responses import SOCKET
-from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
+from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule, matches_operation
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
@@ -37,7 +37,7 @@ OF_STREAMS = ("unknown_parameter", "organization_unverified")
 OWN = [
     (rule, words, case)
     for rule in RULES.values()
-    if "*" not in rule.on and rule.covers(CREATE_RESPONSE)
+    if "*" not in rule.on and matches_operation(rule.on, CREATE_RESPONSE)
     for words, case in rule.rejects.items()
     if case.on is None and case.headers is None and not (rule.id in OF_STREAMS and "stream" not in (case.body or ()))
 ]

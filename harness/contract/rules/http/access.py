@@ -75,12 +75,8 @@ def auth_missing(request: Request) -> Iterator[Json]:
         reported("public logs of nine origins, from 2026-03-20 on: `status`, and the order of the members", "2026-10"),
     ],
     rejects={
-        f"Incorrect API key provided: test-con****-key. You can find your API key at {KEYS_PAGE}.": Case(
-            {}, headers={"authorization": "Bearer test-connect-key"}
-        ),
-        f"Incorrect API key provided: bad apiKey. You can find your API key at {KEYS_PAGE}.": Case(
-            {}, headers={"authorization": "Bearer bad apiKey"}
-        ),
+        "test-con****-key": Case({}, headers={"authorization": "Bearer test-connect-key"}),
+        "bad apiKey": Case({}, headers={"authorization": "Bearer bad apiKey"}),
     },
     fix="Use a key the server knows; the mock accepts any key that starts with `sk-` unless it was started with `--keys`.",
 )
@@ -104,11 +100,7 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
         code="missing_scope",
     ),
     source=reported("public client tables that handle it, three of different origin", "2026"),
-    rejects={
-        "You have insufficient permissions for this operation. Missing scopes: api.responses.write. Check that you have "
-        "the correct role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a "
-        "restricted API key, that it has the necessary scopes.": Case(account=Organization(scopes=frozenset()))
-    },
+    rejects={"api.responses.write": Case(account=Organization(scopes=frozenset()))},
     accepts=[Case(account=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the key the missing scope: `mock.organization(scopes={'api.responses.write'})`.",
 )
@@ -205,8 +197,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
         reported("public reports of three origins", "2026"),
     ],
     rejects={
-        "Rate limit reached for gpt-4.1 in organization org-harness on requests per min (RPM): Limit 3, Used 3, Requested "
-        "1. Please try again in 20s. Visit https://platform.openai.com/account/rate-limits to learn more.": Case(
+        ("gpt-4.1", "org-harness", "requests per min (RPM)", "3", "3", "1", "20s"): Case(
             account=Organization(rate_limit=RateLimit(3, 3, 1, seconds=20.0))
         )
     },

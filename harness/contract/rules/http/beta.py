@@ -29,12 +29,10 @@ def is_assistants_operation(operation: str) -> bool:
     source=reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
     assumed="that the words are those for a path that never was",
     rejects={
-        "Invalid URL (POST /v1/assistants)": Case(
+        ("POST", "/v1/assistants"): Case(
             {"model": "gpt-4o"}, on="POST /assistants", account=Organization(assistants="gone")
         ),
-        "Invalid URL (GET /v1/threads/thread_x)": Case(
-            on="GET /threads/thread_x", account=Organization(assistants="gone")
-        ),
+        ("GET", "/v1/threads/thread_x"): Case(on="GET /threads/thread_x", account=Organization(assistants="gone")),
     },
     accepts=[Case({"model": "gpt-4o"}, on="POST /assistants", account=Organization(name="org-other"))],
     fix="Move to `POST /responses` with `conversation`; `mock.organization(assistants='v2')` brings the old API back.",

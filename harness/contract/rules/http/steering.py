@@ -69,10 +69,7 @@ def _is_user_message(message: Any) -> bool:
 @rule(
     error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
-    rejects={
-        "Response with id 'resp_x' not found.": _steer_case(id="resp_x"),
-        "Response with id '{0.id}' not found.": after({"model": "gpt-6-astra"}, _steer_case()),
-    },
+    rejects={"resp_x": _steer_case(id="resp_x"), "{0.id}": after({"model": "gpt-6-astra"}, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, _steer_case())],
     fix="Steer a response on the connection that made it.",
 )
@@ -87,7 +84,7 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
     error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
     source=STEER_ERROR_CODES,
     assumed="the words: those of `response.inject.failed`, which has the same code",
-    rejects={"Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
+    rejects={"{0.id}": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, event_case({"model": "gpt-6-astra", "stream_id": "other"}), _steer_case())],
     fix="Continue a completed response with `response.create`.",
 )

@@ -24,8 +24,8 @@ PARSER_PROBE = "public probe of the platform's JSON parser"
         reported("public probe of /v1/conversations/conv_…/messages", "2025-10-27"),
     ],
     rejects={
-        "Invalid URL (POST /v1/response)": Case({}, on="POST /response"),
-        "Invalid URL (POST /v1/responses/)": Case({}, on="POST /responses/"),
+        ("POST", "/v1/response"): Case({}, on="POST /response"),
+        ("POST", "/v1/responses/"): Case({}, on="POST /responses/"),
     },
     fix="Check the path: no trailing slash, and the client's base URL ends in `/v1`. Other APIs need another base URL.",
 )
@@ -44,10 +44,7 @@ def unknown_url(request: Request) -> Iterator[Json]:
         code="unknown_url",
     ),
     source=reported("https://github.com/artificial-julien/docker-nginx-openai-api-cache/issues/2", "2024-02"),
-    rejects={
-        "Unknown request URL: POST /responses. Please check the URL for typos, or see the docs at "
-        "https://platform.openai.com/docs/api-reference/.": Case({}, on="POST !/responses")
-    },
+    rejects={("POST", "/responses"): Case({}, on="POST !/responses")},
     fix="The client's base URL must end in `/v1`.",
 )
 def outside_the_api(request: Request) -> Iterator[Json]:
@@ -60,7 +57,7 @@ def outside_the_api(request: Request) -> Iterator[Json]:
     on="wrong method",
     error=ApiError(405, "Invalid method for URL ({method} {path})"),
     source=reported("public code that handles it, three of different origin", "2026-06-21"),
-    rejects={"Invalid method for URL (PUT /v1/responses)": Case({}, on="PUT /responses")},
+    rejects={("PUT", "/v1/responses"): Case({}, on="PUT /responses")},
     fix="Use a method that the endpoint supports.",
 )
 def wrong_method(request: Request) -> Iterator[Json]:
@@ -80,12 +77,7 @@ def wrong_method(request: Request) -> Iterator[Json]:
         reported("https://github.com/openai/openai-openapi/issues/194", "2024-02-13"),
         reported("https://github.com/openai/openai-openapi/issues/502", "2025-11-11"),
     ],
-    rejects={
-        "Unsupported content type: 'text/plain'. This API method only accepts 'application/json' requests, but you "
-        "specified the header 'Content-Type: text/plain'. Please try again with a supported content type.": Case(
-            {}, headers={**AUTH_HEADERS, "content-type": "text/plain"}
-        )
-    },
+    rejects={"text/plain": Case({}, headers={**AUTH_HEADERS, "content-type": "text/plain"})},
     accepts=[
         Case({}, headers={**AUTH_HEADERS, "content-type": "application/json; charset=utf-8"}),
         Case({}, headers=AUTH_HEADERS),
@@ -160,7 +152,7 @@ def body_syntax(request: Request) -> Iterator[Json]:
     ),
     source=[reported("public report from /v1/responses", "2026"), reported(PARSER_PROBE, "2026-09")],
     rejects={
-        "Invalid body: duplicate JSON key 'role' at 'input.role'. Duplicate JSON keys are not supported.": Case(
+        ("role", "input.role"): Case(
             raw=b'{"model": "gpt-4.1", "input": [{"role": "user", "role": "user", "content": "hi"}]}'
         )
     },
@@ -178,7 +170,7 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
     error=bad_request("Invalid type: expected an object, but got {kind} instead."),
     source=reported(PARSER_PROBE, "2026-09"),
     assumed="that this endpoint has the error of the platform's other endpoints",
-    rejects={"Invalid type: expected an object, but got a string instead.": Case(raw=b'"hi"')},
+    rejects={"a string": Case(raw=b'"hi"')},
     accepts=[Case(raw=b'{"model": "gpt-4.1", "input": "hi"}')],
     fix="Send a JSON object.",
 )

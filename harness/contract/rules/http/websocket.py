@@ -104,10 +104,7 @@ def event_type_missing(request: Request) -> Iterator[Json]:
         "invalid_type",
     ),
     source=ASSUMED_LIKE_SCHEMA,
-    rejects={
-        "Invalid type for 'type': expected one of 'response.create' or 'response.steer', but got an integer "
-        "instead.": event_case({"type": 1})
-    },
+    rejects={"an integer": event_case({"type": 1})},
     fix="Send `type: 'response.create'`.",
 )
 def event_type_kind(request: Request) -> Iterator[Json]:
@@ -123,11 +120,7 @@ def event_type_kind(request: Request) -> Iterator[Json]:
         "invalid_value",
     ),
     source=ASSUMED_LIKE_SCHEMA,
-    rejects={
-        "Invalid value: 'response.cancel'. Supported values are: 'response.create' and 'response.steer'.": event_case(
-            {"type": "response.cancel"}
-        )
-    },
+    rejects={"response.cancel": event_case({"type": "response.cancel"})},
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
 )
 def event_type_unknown(request: Request) -> Iterator[Json]:
@@ -212,9 +205,7 @@ def background_over_socket(request: Request) -> Iterator[Json]:
         "Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"
     ),
     source=[documented("openai 3.54.0: ResponseCreate", "2026-09"), ASSUMED_LIKE_SCHEMA],
-    rejects={
-        "Invalid type for 'generate': expected a boolean, but got a string instead.": event_case({"generate": "no"})
-    },
+    rejects={"a string": event_case({"generate": "no"})},
     accepts=[
         event_case({"generate": False}),
         after(event_case({"generate": False}), event_case({"previous_response_id": "{0.id}"})),

@@ -36,10 +36,7 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
         "required": ["a"],
     },
     "In context=('properties', 'a', 'items'), reference can only point to definitions defined at the top level of the "
-    "schema.": {
-        "properties": {"a": {"type": "array", "items": {"$ref": "#/properties/b/items"}}},
-        "required": ["a"],
-    },
+    "schema.": {"properties": {"a": {"type": "array", "items": {"$ref": "#/properties/b/items"}}}, "required": ["a"]},
     "In context=('properties', 'a', 'type', '0'), 'additionalProperties' is required to be supplied and to be false.": {
         "properties": {"a": {"type": ["object", "null"], "properties": {}}},
         "required": ["a"],
@@ -74,8 +71,7 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
     source=[
         reported("public reports of three origins", "2026"),
         reported(
-            "public reports of thirteen more origins: forbidden keywords, at a root without a type, too",
-            "2026-09",
+            "public reports of thirteen more origins: forbidden keywords, at a root without a type, too", "2026-09"
         ),
         reported("public reports of four origins: a `const` without a type, gpt-5.6-terra and -luna", "2026-09-19"),
         reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
@@ -96,10 +92,10 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
             )
             for problem, members in _SCHEMA_PROBLEMS.items()
         },
-        "Invalid schema for response_format 'out': In context=(), 'oneOf' is not permitted.": _json_schema_body(
+        ("out", "In context=(), 'oneOf' is not permitted."): _json_schema_body(
             {"oneOf": [_CLOSED_SCHEMA]}, strict=True
         ),
-        f"Invalid schema for response_format 'out': {_NO_TYPE}": _json_schema_body({}),
+        ("out", _NO_TYPE): _json_schema_body({}),
     },
     accepts=[_json_schema_body({"type": "object", "properties": {}}), _json_schema_body(_CLOSED_SCHEMA, strict=True)],
     fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",

@@ -45,12 +45,10 @@ def _code_body(container: Any) -> Json:
     source=reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),
     assumed="that there is neither `param` nor `code`, and that deleted ones are not found at once",
     rejects={
-        "Container with id 'cntr_x' not found.": Case(on="GET /containers/cntr_x"),
-        "Container with id '{0.id}' not found.": after(
-            CREATE_CONTAINER, Case(on="DELETE /containers/{0.id}"), Case(on="GET /containers/{0.id}/files")
-        ),
+        "cntr_x": "GET /containers/cntr_x",
+        "{0.id}": after(CREATE_CONTAINER, "DELETE /containers/{0.id}", "GET /containers/{0.id}/files"),
     },
-    accepts=[after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}"))],
+    accepts=[after(CREATE_CONTAINER, "GET /containers/{0.id}")],
     fix="Use the id the API gave, with the same key.",
 )
 def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -65,9 +63,7 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=bad_request(EXPIRED_WORDS),
     source=EXPIRED_SOURCES,
     assumed="that its files are refused as a response with it is",
-    rejects={
-        EXPIRED_WORDS: after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME)),
-    },
+    rejects={EXPIRED_WORDS: after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME))},
     accepts=[
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME - 60)),
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}", skip=LIFETIME)),
@@ -108,10 +104,8 @@ def container_file_incomplete(request: Request) -> Iterator[Json]:
     source=reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
     assumed="the words: those for a container in a path",
     rejects={
-        "Container with id 'cntr_x' not found.": after(CREATE_CONTAINER, _code_body("cntr_x")),
-        "Container with id '{0.id}' not found.": after(
-            CREATE_CONTAINER, Case(on="DELETE /containers/{0.id}"), _code_body("{0.id}")
-        ),
+        "cntr_x": after(CREATE_CONTAINER, _code_body("cntr_x")),
+        "{0.id}": after(CREATE_CONTAINER, "DELETE /containers/{0.id}", _code_body("{0.id}")),
     },
     accepts=[after(CREATE_CONTAINER, _code_body("{0.id}")), _code_body("cntr_elsewhere"), _code_body({"type": "auto"})],
     fix='Create it first: `POST /containers`; `{"type": "auto"}` needs none.',
@@ -143,7 +137,7 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
             {**_code_body({"type": "auto"}), "input": "Plot it."},
             Case({**_code_body({"type": "auto"}), "previous_response_id": "{0.id}"}, skip=LIFETIME),
             turns=[_PLOT],
-        ),
+        )
     },
     accepts=[
         after(

@@ -38,7 +38,7 @@ def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
         FOUNDRY_SOURCE,
         documented(f"{BACKGROUND_GUIDE}: cancelling twice gives the same response again", "2026"),
     ],
-    rejects={"Cannot cancel a completed response.": after(BACKGROUND, _READ, _READ, _CANCEL)},
+    rejects={"a completed response": after(BACKGROUND, _READ, _READ, _CANCEL)},
     accepts=[after(BACKGROUND, _READ, _CANCEL), after(BACKGROUND, _CANCEL, _CANCEL)],
     fix="Check the status first; cancelling twice is harmless.",
 )
@@ -55,10 +55,10 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
     error=bad_request("Cannot delete an in-flight response."),
     source=FOUNDRY_SOURCE,
     assumed="that this API has the error of Foundry",
-    rejects=[after(BACKGROUND, _READ, Case(on="DELETE /responses/{0.id}"))],
+    rejects=[after(BACKGROUND, _READ, "DELETE /responses/{0.id}")],
     accepts=[
-        after(BACKGROUND, _CANCEL, Case(on="DELETE /responses/{0.id}")),
-        after(BACKGROUND, _READ, _READ, Case(on="DELETE /responses/{0.id}")),
+        after(BACKGROUND, _CANCEL, "DELETE /responses/{0.id}"),
+        after(BACKGROUND, _READ, _READ, "DELETE /responses/{0.id}"),
     ],
     fix="Cancel it first, or wait until it has ended.",
 )
@@ -74,8 +74,8 @@ def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
         "This response cannot be streamed because it was not created with background=true.", param="stream"
     ),
     source=[reported("public reports of two origins", "2026"), FOUNDRY_SOURCE],
-    rejects=[after({"input": "hi"}, Case(on="GET /responses/{0.id}?stream=true"))],
-    accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}?stream=false"))],
+    rejects=[after({"input": "hi"}, "GET /responses/{0.id}?stream=true")],
+    accepts=[after({"input": "hi"}, "GET /responses/{0.id}?stream=false")],
     fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
 )
 def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json]:
@@ -96,8 +96,8 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
         FOUNDRY_SOURCE,
         documented(f"{BACKGROUND_GUIDE}: only one made with stream=true can be streamed later", "2026"),
     ],
-    rejects=[after(BACKGROUND, Case(on="GET /responses/{0.id}?stream=true"))],
-    accepts=[after({**BACKGROUND, "stream": True}, Case(on="GET /responses/{0.id}?stream=true&starting_after=2"))],
+    rejects=[after(BACKGROUND, "GET /responses/{0.id}?stream=true")],
+    accepts=[after({**BACKGROUND, "stream": True}, "GET /responses/{0.id}?stream=true&starting_after=2")],
     fix="Create the response with `stream: true` as well.",
 )
 def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
@@ -116,10 +116,10 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
         ),
         reported("public notes of four more origins that met it live, one with gpt-6-astra, one on Foundry", "2026-09"),
     ],
-    rejects=[after(BACKGROUND, Case(on="GET /responses/{0.id}?include=reasoning.encrypted_content"))],
+    rejects=[after(BACKGROUND, "GET /responses/{0.id}?include=reasoning.encrypted_content")],
     accepts=[
-        after(BACKGROUND, Case(on="GET /responses/{0.id}?include=message.output_text.logprobs")),
-        after({**BACKGROUND, "store": False}, Case(on="GET /responses/{0.id}?include=reasoning.encrypted_content")),
+        after(BACKGROUND, "GET /responses/{0.id}?include=message.output_text.logprobs"),
+        after({**BACKGROUND, "store": False}, "GET /responses/{0.id}?include=reasoning.encrypted_content"),
     ],
     fix="Read the response without it: the API keeps its reasoning, and `previous_response_id` continues it.",
 )

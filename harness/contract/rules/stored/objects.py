@@ -52,84 +52,66 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
     error=ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
     source=assumed("the words, which are reported of a vector store; that a cursor is refused as is reported of files"),
     rejects={
-        "No file batch found with id 'vsfb_x'.": after(
-            CREATE_STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vsfb_x")
-        ),
-        "No upload found with id 'upload_x'.": Case({"part_ids": []}, on="POST /uploads/upload_x/complete"),
-        "No part found with id 'part_x'.": after(CREATE_UPLOAD, complete("part_x")),
-        "No container file found with id 'cfile_x'.": after(
-            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files/cfile_x/content")
-        ),
-        "No container file found with id '{1.id}'.": after(
+        ("file batch", "vsfb_x"): after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vsfb_x"),
+        ("upload", "upload_x"): Case({"part_ids": []}, on="POST /uploads/upload_x/complete"),
+        ("part", "part_x"): after(CREATE_UPLOAD, complete("part_x")),
+        ("container file", "cfile_x"): after(CREATE_CONTAINER, "GET /containers/{0.id}/files/cfile_x/content"),
+        ("container file", "{1.id}"): after(
             CREATE_CONTAINER,
             UPLOAD_TO_CONTAINER,
-            Case(on="DELETE /containers/{0.id}/files/{1.id}"),
-            Case(on="GET /containers/{0.id}/files/{1.id}"),
+            "DELETE /containers/{0.id}/files/{1.id}",
+            "GET /containers/{0.id}/files/{1.id}",
         ),
-        "No file found with id 'file-z'.": Case({"name": "data", "file_ids": ["file-z"]}, on="POST /containers"),
-        "No webhook endpoint found with id '{0.id}'.": after(
+        ("file", "file-z"): Case({"name": "data", "file_ids": ["file-z"]}, on="POST /containers"),
+        ("webhook endpoint", "{0.id}"): after(
             CREATE_WEBHOOK,
-            Case(on="DELETE /webhook_endpoints/{0.id}"),
+            "DELETE /webhook_endpoints/{0.id}",
             Case({}, on="POST /webhook_endpoints/{0.id}/rotate_secret"),
         ),
-        "No item found with id 'msg_x'.": after(
-            {"input": "hi"}, Case(on="GET /responses/{0.id}/input_items?after=msg_x")
-        ),
-        "No item found with id 'msg_y'.": after(
-            Case({}, on="POST /conversations"), Case(on="GET /conversations/{0.id}/items?before=msg_y")
-        ),
-        "No assistant found with id 'asst_x'.": Case(on="GET /assistants?after=asst_x"),
-        "No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages?before=msg_x")),
-        "No message found with id '{1.id}'.": after(
+        ("item", "msg_x"): after({"input": "hi"}, "GET /responses/{0.id}/input_items?after=msg_x"),
+        ("item", "msg_y"): after(Case({}, on="POST /conversations"), "GET /conversations/{0.id}/items?before=msg_y"),
+        ("assistant", "asst_x"): "GET /assistants?after=asst_x",
+        ("message", "msg_x"): after(CREATE_THREAD, "GET /threads/{0.id}/messages?before=msg_x"),
+        ("message", "{1.id}"): after(
             CREATE_THREAD,
             Case(HI, on="POST /threads/{0.id}/messages"),
-            Case(on="DELETE /threads/{0.id}/messages/{1.id}"),
-            Case(on="GET /threads/{0.id}/messages?after={1.id}"),
+            "DELETE /threads/{0.id}/messages/{1.id}",
+            "GET /threads/{0.id}/messages?after={1.id}",
         ),
-        "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs?after=run_x")),
-        "No run step found with id 'step_x'.": after(
-            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps?after=step_x")
-        ),
-        "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores?after=vs_x"),
-        "No file found with id 'file-x'.": after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}/files?after=file-x")),
-        "No container found with id 'cntr_x'.": Case(on="GET /containers?after=cntr_x"),
-        "No container file found with id 'cfile_y'.": after(
-            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files?after=cfile_y")
-        ),
-        "No file found with id 'file-y'.": after(
+        ("run", "run_x"): after(CREATE_THREAD, "GET /threads/{0.id}/runs?after=run_x"),
+        ("run step", "step_x"): after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}/steps?after=step_x"),
+        ("vector store", "vs_x"): "GET /vector_stores?after=vs_x",
+        ("file", "file-x"): after(CREATE_STORE, "GET /vector_stores/{0.id}/files?after=file-x"),
+        ("container", "cntr_x"): "GET /containers?after=cntr_x",
+        ("container file", "cfile_y"): after(CREATE_CONTAINER, "GET /containers/{0.id}/files?after=cfile_y"),
+        ("file", "file-y"): after(
             UPLOAD_FILE,
             CREATE_FILLED_STORE,
             Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores/{1.id}/file_batches"),
-            Case(on="GET /vector_stores/{1.id}/file_batches/{2.id}/files?after=file-y"),
+            "GET /vector_stores/{1.id}/file_batches/{2.id}/files?after=file-y",
         ),
-        "No webhook endpoint found with id 'we_x'.": Case(on="GET /webhook_endpoints?after=we_x"),
+        ("webhook endpoint", "we_x"): "GET /webhook_endpoints?after=we_x",
     },
     accepts=[
-        after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel")),
+        after(CREATE_UPLOAD, "POST /uploads/{0.id}/cancel"),
         after(CREATE_UPLOAD, part(), complete("{1.id}")),
-        after(CREATE_CONTAINER, UPLOAD_TO_CONTAINER, Case(on="GET /containers/{0.id}/files/{1.id}/content")),
+        after(CREATE_CONTAINER, UPLOAD_TO_CONTAINER, "GET /containers/{0.id}/files/{1.id}/content"),
         after(ANY_UPLOAD, Case({"name": "data", "file_ids": ["{0.id}"]}, on="POST /containers")),
         after(CREATE_CONTAINER, ANY_UPLOAD, Case({"file_id": "{1.id}"}, on="POST /containers/{0.id}/files")),
-        after(CREATE_WEBHOOK, Case(on="GET /webhook_endpoints/{0.id}")),
+        after(CREATE_WEBHOOK, "GET /webhook_endpoints/{0.id}"),
         after(CREATE_WEBHOOK, Case({"name": "other"}, on="POST /webhook_endpoints/{0.id}")),
         after(
             Case({"items": [HI]}, on="POST /conversations"),
-            Case(on="GET /conversations/{0.id}/items"),
-            Case(on="GET /conversations/{0.id}/items?after={1.last_id}"),
+            "GET /conversations/{0.id}/items",
+            "GET /conversations/{0.id}/items?after={1.last_id}",
         ),
         after(
-            {"input": "hi"},
-            Case(on="GET /responses/{0.id}/input_items"),
-            Case(on="GET /responses/{0.id}/input_items?after={1.first_id}"),
+            {"input": "hi"}, "GET /responses/{0.id}/input_items", "GET /responses/{0.id}/input_items?after={1.first_id}"
         ),
-        after(CREATE_ASSISTANT, Case(on="GET /assistants?after={0.id}")),
-        after(
-            CREATE_THREAD,
-            Case(HI, on="POST /threads/{0.id}/messages"),
-            Case(on="GET /threads/{0.id}/messages?after={1.id}"),
-        ),
-        after(UPLOAD_FILE, CREATE_FILLED_STORE, Case(on="GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}")),
-        Case(on="GET /assistants?after="),
+        after(CREATE_ASSISTANT, "GET /assistants?after={0.id}"),
+        after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), "GET /threads/{0.id}/messages?after={1.id}"),
+        after(UPLOAD_FILE, CREATE_FILLED_STORE, "GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}"),
+        "GET /assistants?after=",
     ],
     fix="Use an id that the API gave to this key; what is deleted is gone.",
 )
@@ -174,8 +156,8 @@ def _absent_files(body: Json, world: WorldView) -> Iterator[Json]:
         "public notes on a server that copies the API's lists: the status, `param`, also for deleted ones", "2026"
     ),
     assumed="the words: those for a file in a path",
-    rejects={"No such File object: file-x": Case(on="GET /files?after=file-x")},
-    accepts=[after(ANY_UPLOAD, Case(on="GET /files?after={0.id}"))],
+    rejects={"file-x": "GET /files?after=file-x"},
+    accepts=[after(ANY_UPLOAD, "GET /files?after={0.id}")],
     fix="Pass `last_id` of another page of the list.",
 )
 def file_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:

@@ -37,10 +37,7 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
     when="conversation",
     error=ApiError(404, "Conversation with id '{id}' not found."),
     source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2025-10-27")],
-    rejects={
-        "Conversation with id 'conv_x' not found.": {"conversation": "conv_x"},
-        "Conversation with id 'conv_y' not found.": {"conversation": {"id": "conv_y"}},
-    },
+    rejects={"conv_x": {"conversation": "conv_x"}, "conv_y": {"conversation": {"id": "conv_y"}}},
     accepts=[
         after(CREATE_CONVERSATION, {"conversation": "{0.id}"}),
         after(CREATE_CONVERSATION, {"conversation": {"id": "{0.id}"}, "store": False}),
@@ -59,15 +56,13 @@ def conversation_not_found(world: WorldView, conversation: str | None) -> Iterat
     source=recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
     assumed="that the status is the one that create answers with",
     rejects={
-        "Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x"),
-        "Conversation with id 'conv_y' not found.": Case({"items": []}, on="POST /conversations/conv_y/items"),
-        "Conversation with id '{0.id}' not found.": after(
-            CREATE_CONVERSATION, Case(on="DELETE /conversations/{0.id}"), Case(on="DELETE /conversations/{0.id}")
-        ),
+        "conv_x": "GET /conversations/conv_x",
+        "conv_y": Case({"items": []}, on="POST /conversations/conv_y/items"),
+        "{0.id}": after(CREATE_CONVERSATION, "DELETE /conversations/{0.id}", "DELETE /conversations/{0.id}"),
     },
     accepts=[
-        after(CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}")),
-        after(CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}/items")),
+        after(CREATE_CONVERSATION, "GET /conversations/{0.id}"),
+        after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items"),
     ],
     fix="Use the id the API gave; a deleted conversation is gone.",
 )
@@ -84,21 +79,19 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
     source=recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
     assumed="that the status is the one of a conversation that is not found",
     rejects={
-        "Item with id 'msg_x' not found in conversation.": after(
-            CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}/items/msg_x")
-        ),
-        "Item with id '{1.data.0.id}' not found in conversation.": after(
+        "msg_x": after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items/msg_x"),
+        "{1.data.0.id}": after(
             CREATE_CONVERSATION,
             Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
-            Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
-            Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
+            "DELETE /conversations/{0.id}/items/{1.data.0.id}",
+            "DELETE /conversations/{0.id}/items/{1.data.0.id}",
         ),
     },
     accepts=[
         after(
             CREATE_CONVERSATION,
             Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
-            Case(on="GET /conversations/{0.id}/items/{1.data.0.id}"),
+            "GET /conversations/{0.id}/items/{1.data.0.id}",
         )
     ],
     fix="Use an id from the list of the conversation's items.",
@@ -125,7 +118,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
         after(
             CREATE_CONVERSATION,
             {"conversation": "{0.id}", "background": True},
-            Case(on="POST /responses/{1.id}/cancel"),
+            "POST /responses/{1.id}/cancel",
             {"conversation": "{0.id}"},
         )
     ],
@@ -145,7 +138,7 @@ def conversation_locked(world: WorldView, conversation: str | None) -> Iterator[
     reads="world.account",
     error=ApiError(404, "Prompt with id '{id}' not found."),
     source=reported(PROBE_ADDRESS, PROBE_DATE),
-    rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
+    rejects={"pmpt_x": {"prompt": {"id": "pmpt_x"}}},
     accepts=[Case({"prompt": {"id": "pmpt_x"}}, account=Organization(prompts=frozenset(["pmpt_x"])))],
     fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
 )
@@ -184,10 +177,7 @@ def previous_response_zdr(request: Request, world: WorldView) -> Iterator[Json]:
         reported(PROBE_ADDRESS, PROBE_DATE),
         reported("public report of another origin", "2025-10-27"),
     ],
-    rejects={
-        "Previous response with id 'resp_0' not found.": {"previous_response_id": "resp_0"},
-        "Previous response with id 'resp_1' not found.": {"input": [], "previous_response_id": "resp_1"},
-    },
+    rejects={"resp_0": {"previous_response_id": "resp_0"}, "resp_1": {"input": [], "previous_response_id": "resp_1"}},
     accepts=[after({"input": "hi"}, {"previous_response_id": "{0.id}"})],
     fix="Chain only to responses made with `store: true` by the same key and not deleted since.",
 )
@@ -206,11 +196,11 @@ def previous_response_not_found(request: Request, world: WorldView) -> Iterator[
     error=ApiError(404, "Response with id '{id}' not found."),
     source=recorded("openai/openai-dotnet: deleted, or made with store false", "2025-11-10"),
     rejects={
-        "Response with id 'resp_x' not found.": Case(on="GET /responses/resp_x"),
-        "Response with id 'resp_y' not found.": Case(on="POST /responses/resp_y/cancel"),
-        "Response with id '{0.id}' not found.": after({"store": False}, Case(on="GET /responses/{0.id}")),
+        "resp_x": "GET /responses/resp_x",
+        "resp_y": "POST /responses/resp_y/cancel",
+        "{0.id}": after({"store": False}, "GET /responses/{0.id}"),
     },
-    accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}"))],
+    accepts=[after({"input": "hi"}, "GET /responses/{0.id}")],
     fix="Only stored responses can be read; `store: false` keeps none.",
 )
 def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -225,13 +215,11 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "The model '{model}' does not exist", "model", "model_not_found"),
     source=reported("public fixtures and error tables of three origins, for this path", "2026"),
     rejects={
-        "The model 'gpt-9' does not exist": Case(
-            on="GET /models/gpt-9", account=Organization(models=frozenset(["gpt-4.1"]))
-        ),
-        "The model 'gpt-nonexistent' does not exist": Case(on="GET /models/gpt-nonexistent"),
-        "The model 'gpt-4.1-mni' does not exist": Case(on="GET /models/gpt-4.1-mni"),
+        "gpt-9": Case(on="GET /models/gpt-9", account=Organization(models=frozenset(["gpt-4.1"]))),
+        "gpt-nonexistent": "GET /models/gpt-nonexistent",
+        "gpt-4.1-mni": "GET /models/gpt-4.1-mni",
     },
-    accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
+    accepts=["GET /models/gpt-4.1", "GET /models/ft:gpt-4.1-mini:acme::9aBc", "GET /models"],
     fix="Use a name of `GET /models`, or set which exist: `mock.organization(models={…})`.",
 )
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:

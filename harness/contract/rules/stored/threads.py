@@ -7,12 +7,7 @@ from typing import Any
 
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.example_requests import (
-    CREATE_ASSISTANT,
-    CREATE_THREAD,
-    HI,
-    STARTED_RUN,
-)
+from harness.contract.rules.example_requests import CREATE_ASSISTANT, CREATE_THREAD, HI, STARTED_RUN
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
@@ -36,13 +31,9 @@ LIKE_STEPS = assumed("that what is recorded of one step holds for all")
     ],
     assumed="that the ids of a path are checked alike and in order; that this came with version 2",
     rejects={
-        "Invalid 'thread_id': 'undefined'. Expected an ID that begins with 'thread'.": Case(
-            on="GET /threads/undefined/runs/run_x"
-        ),
-        "Invalid 'assistant_id': 'abc'. Expected an ID that begins with 'asst'.": Case(on="GET /assistants/abc"),
-        "Invalid 'run_id': 'thread_x'. Expected an ID that begins with 'run'.": Case(
-            on="GET /threads/thread_x/runs/thread_x"
-        ),
+        ("thread_id", "undefined", "thread"): "GET /threads/undefined/runs/run_x",
+        ("assistant_id", "abc", "asst"): "GET /assistants/abc",
+        ("run_id", "thread_x", "run"): "GET /threads/thread_x/runs/thread_x",
     },
     fix="Pass the ids in the order of the path; some SDKs take `thread_id` by name.",
 )
@@ -58,13 +49,11 @@ def path_ids(request: Request) -> Iterator[Json]:
     error=ApiError(404, "No assistant found with id '{id}'."),
     source=reported("https://github.com/flows-network/openai-assistant-telegram/issues/1", "2023-11-21"),
     rejects={
-        "No assistant found with id 'asst_x'.": Case(on="GET /assistants/asst_x"),
-        "No assistant found with id 'asst_y'.": after(
-            CREATE_THREAD, Case({"assistant_id": "asst_y"}, on="POST /threads/{0.id}/runs")
-        ),
-        "No assistant found with id 'asst_z'.": Case({"assistant_id": "asst_z"}, on="POST /threads/runs"),
+        "asst_x": "GET /assistants/asst_x",
+        "asst_y": after(CREATE_THREAD, Case({"assistant_id": "asst_y"}, on="POST /threads/{0.id}/runs")),
+        "asst_z": Case({"assistant_id": "asst_z"}, on="POST /threads/runs"),
     },
-    accepts=[after(CREATE_ASSISTANT, Case(on="GET /assistants/{0.id}"))],
+    accepts=[after(CREATE_ASSISTANT, "GET /assistants/{0.id}")],
     fix="Use the id the API gave to this key; a deleted assistant is gone.",
 )
 def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -82,14 +71,12 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         reported("public tests of three clients with the whole error", "2024"),
     ],
     rejects={
-        "No thread found with id 'thread_x'.": Case(on="GET /threads/thread_x"),
-        "No thread found with id 'thread_y'.": Case(HI, on="POST /threads/thread_y/messages"),
-        "No thread found with id 'undefined'.": Case(on="GET /threads/undefined", as_of="2024-04-27"),
-        "No thread found with id '{0.id}'.": after(
-            CREATE_THREAD, Case(on="DELETE /threads/{0.id}"), Case(on="GET /threads/{0.id}/messages")
-        ),
+        "thread_x": "GET /threads/thread_x",
+        "thread_y": Case(HI, on="POST /threads/thread_y/messages"),
+        "undefined": Case(on="GET /threads/undefined", as_of="2024-04-27"),
+        "{0.id}": after(CREATE_THREAD, "DELETE /threads/{0.id}", "GET /threads/{0.id}/messages"),
     },
-    accepts=[after(CREATE_THREAD, Case(on="GET /threads/{0.id}"))],
+    accepts=[after(CREATE_THREAD, "GET /threads/{0.id}")],
     fix="Create the thread first; a deleted one is gone.",
 )
 def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -128,12 +115,8 @@ def message_empty(request: Request) -> Iterator[Json]:
     on="*{message_id}*",
     error=ApiError(404, "No message found with id '{id}'."),
     source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
-    rejects={"No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages/msg_x"))},
-    accepts=[
-        after(
-            CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), Case(on="GET /threads/{0.id}/messages/{1.id}")
-        )
-    ],
+    rejects={"msg_x": after(CREATE_THREAD, "GET /threads/{0.id}/messages/msg_x")},
+    accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), "GET /threads/{0.id}/messages/{1.id}")],
     fix="Use an id from the list of the thread's messages.",
 )
 def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -146,10 +129,10 @@ def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "No run found with id '{id}'."),
     source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
-        "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs/run_x")),
-        "No run found with id 'run_y'.": after(CREATE_THREAD, Case(on="POST /threads/{0.id}/runs/run_y/cancel")),
+        "run_x": after(CREATE_THREAD, "GET /threads/{0.id}/runs/run_x"),
+        "run_y": after(CREATE_THREAD, "POST /threads/{0.id}/runs/run_y/cancel"),
     },
-    accepts=[after(*STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}"))],
+    accepts=[after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}")],
     fix="Use the id the API gave, with the thread of the run.",
 )
 def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -162,12 +145,8 @@ def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "No run step found with id '{id}'."),
     source=recorded(RUBY_CASSETTES),
     rejects={
-        "No run step found with id 'step_123'.": after(
-            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123")
-        ),
-        "No run step found with id '123'.": after(
-            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/123", as_of="2024-04-27")
-        ),
+        "step_123": after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}/steps/step_123"),
+        "123": after(*STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/123", as_of="2024-04-27")),
     },
     fix="Use an id from the list of the run's steps.",
 )

@@ -33,12 +33,7 @@ ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
     ),
     source=reported("public report from another endpoint that takes uploads only", "2026"),
     assumed="that this endpoint has the error of that one",
-    rejects={
-        f"Unsupported content type: 'application/json'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
-        "specified the header 'Content-Type: application/json'. Please try again with a supported content type.": Case(
-            {"purpose": "user_data"}, on=UPLOAD
-        )
-    },
+    rejects={"application/json": Case({"purpose": "user_data"}, on=UPLOAD)},
     accepts=[ANY_UPLOAD],
     fix="Send a multipart form; leave its content type, with the boundary, to the HTTP library.",
 )
@@ -71,10 +66,7 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
     error=bad_request("'{name}' is a required property"),
     source=reported("public reports of two origins, one with the whole error", "2026"),
     assumed="that the file is looked for before the purpose",
-    rejects={
-        "'file' is a required property": upload("purpose=user_data", data=None),
-        "'purpose' is a required property": upload(),
-    },
+    rejects={"file": upload("purpose=user_data", data=None), "purpose": upload()},
     accepts=[ANY_UPLOAD],
     fix="Send both `file`, as a file with a name, and `purpose`; a field without a name is not a file.",
 )
@@ -96,8 +88,8 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
     ),
     assumed="that any other name is refused like that one",
     rejects={
-        "Additional properties are not allowed ('user' was unexpected)": upload("purpose=user_data", "user=ann"),
-        "Additional properties are not allowed ('a', 'b' were unexpected)": upload("purpose=batch", "a=1", "b=2"),
+        "'user' was": upload("purpose=user_data", "user=ann"),
+        "'a', 'b' were": upload("purpose=batch", "a=1", "b=2"),
     },
     accepts=[upload("purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=3600")],
     fix="Remove the field.",
@@ -116,7 +108,7 @@ def upload_unknown_field(request: Request) -> Iterator[Json]:
         reported("public reports of two origins, one with the whole error", "2025"),
         reported("https://github.com/irudnyts/openai/issues/66, with other values"),
     ],
-    rejects={f"'vector_store' is not one of {PURPOSES} - 'purpose'": upload("purpose=vector_store")},
+    rejects={"vector_store": upload("purpose=vector_store")},
     accepts=[upload(f"purpose={purpose}", name="a.jsonl") for purpose in PURPOSES],
     fix="Use `user_data` for input of responses, `assistants` for vector stores.",
 )
@@ -132,16 +124,16 @@ def upload_purpose(request: Request) -> Iterator[Json]:
     source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
     assumed="the words: those of the library that the endpoint's other errors are from",
     rejects={
-        "60 is less than the minimum of 3600 - 'expires_after.seconds'": upload(
+        ("60 is less than the minimum of 3600", "seconds"): upload(
             "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=60"
         ),
-        "2592001 is greater than the maximum of 2592000 - 'expires_after.seconds'": upload(
+        ("2592001 is greater than the maximum of 2592000", "seconds"): upload(
             "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=2592001"
         ),
-        "'soon' is not of type 'integer' - 'expires_after.seconds'": upload(
+        ("'soon' is not of type 'integer'", "seconds"): upload(
             "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=soon"
         ),
-        "'now' is not one of ['created_at'] - 'expires_after.anchor'": upload(
+        ("'now' is not one of ['created_at']", "anchor"): upload(
             "purpose=user_data", "expires_after[anchor]=now", "expires_after[seconds]=3600"
         ),
     },
@@ -172,10 +164,7 @@ def _seconds_problem(value: str) -> str:
     on=UPLOAD,
     error=bad_request("Invalid file format for {api} API. Must be .jsonl"),
     source=reported("public notes on batches; public reports on fine-tuning", "2025"),
-    rejects={
-        "Invalid file format for Batch API. Must be .jsonl": upload("purpose=batch"),
-        "Invalid file format for Fine-Tuning API. Must be .jsonl": upload("purpose=fine-tune"),
-    },
+    rejects={"Batch": upload("purpose=batch"), "Fine-Tuning": upload("purpose=fine-tune")},
     accepts=[upload("purpose=batch", name="a.jsonl")],
     fix="Name the file `….jsonl`, with one JSON object a line.",
 )

@@ -37,9 +37,9 @@ PERMISSION_DENIED = (
     error=gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
     source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     rejects={
-        PERMISSION_DENIED.format(
-            principal="org-harness", action="write", method="POST", path="/openai/responses"
-        ): Case({}, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}", account=Organization(scopes=frozenset()))
+        ("org-harness", "write", "POST", "/openai/responses"): Case(
+            {}, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}", account=Organization(scopes=frozenset())
+        )
     },
     accepts=[Case(VALID_BODY, on=ON_AZURE, account=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",

@@ -73,10 +73,7 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
         reported("https://github.com/Azure/azure-sdk-for-python/issues/44412: a Foundry project", "2025-12-12"),
         reported("https://github.com/MuiseDestiny/zotero-gpt/issues/412: Azure OpenAI", "2025-02-08"),
     ],
-    rejects={
-        UNAUTHORIZED.format(audience=AZURE_AUDIENCE): Case({}, on=ON_AZURE, headers={}),
-        UNAUTHORIZED.format(audience=FOUNDRY_AUDIENCE): Case({}, on=ON_FOUNDRY, headers={}),
-    },
+    rejects={AZURE_AUDIENCE: Case({}, on=ON_AZURE, headers={}), FOUNDRY_AUDIENCE: Case({}, on=ON_FOUNDRY, headers={})},
     accepts=[Case(VALID_BODY, on=ON_AZURE, headers={"authorization": "Bearer eyJ0.fake"})],
     fix="Send `api-key: <key>`, or `Authorization: Bearer <token>` of a credential.",
 )

@@ -65,26 +65,26 @@ _CLIENT_SEARCH: Json = {
         documented(ASYNC_GUIDE, "2026"),
     ],
     rejects={
-        "No tool output found for function call call_1.": {"input": [HI, CALL]},
+        ("function call", "call_1"): {"input": [HI, CALL]},
         **{
             f"No tool output found for {CLIENT_CALL_NAMES[type]} call_1.": {
                 "input": [HI, {"type": type, "call_id": "call_1", **members}]
             }
             for type, members in _CALL_MEMBERS.items()
         },
-        "No tool output found for function call call_9.": after(
+        ("function call", "call_9"): after(
             {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=(function_call("f", "{}", call_id="call_9"),)
         ),
-        "No tool output found for function call call_8.": after(
+        ("function call", "call_8"): after(
             Case({}, on="POST /conversations"),
             {"conversation": "{0.id}"},
             {"conversation": "{0.id}"},
             turns=(function_call("f", "{}", call_id="call_8"),),
         ),
-        "No tool output found for function call call_2.": after(
+        ("function call", "call_2"): after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLS_TURN
         ),
-        "No tool output found for function call call_3.": {
+        ("function call", "call_3"): {
             "input": [HI, {**_CALL_3, "id": "fc_01"}, {**_CALL_3, "id": "fc_call_3"}, _OUTPUT_3]
         },
     },
@@ -137,11 +137,11 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     ],
     assumed="that two outputs of one call are refused in one request, too",
     rejects={
-        "No tool call found for function call output with call_id call_1.": {"input": [HI, OUTPUT]},
-        "No tool call found for custom tool call output with call_id call_1.": {
+        ("function call output", "call_1"): {"input": [HI, OUTPUT]},
+        ("custom tool call output", "call_1"): {
             "input": [CALL, OUTPUT, {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"}]
         },
-        "No tool call found for computer call with call_id call_1.": {
+        ("computer call", "call_1"): {
             "input": [
                 HI,
                 {
@@ -151,16 +151,16 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
                 },
             ]
         },
-        "No tool call found for shell call output with call_id call_1.": {
+        ("shell call output", "call_1"): {
             "input": [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}]
         },
-        "No tool call found for function call output with call_id call_3.": after(
+        ("function call output", "call_3"): after(
             {"input": "hi"},
             {"previous_response_id": "{0.id}", "input": [_OUTPUT_3]},
             {"previous_response_id": "{1.id}", "input": [_OUTPUT_3]},
             turns=(function_call("f", "{}", call_id="call_3"), message("ok")),
         ),
-        "No tool call found for function call output with call_id call_4.": {
+        ("function call output", "call_4"): {
             "input": [HI, {**CALL, "call_id": "call_4"}, *[{**OUTPUT, "call_id": "call_4"}] * 2]
         },
     },
@@ -209,9 +209,7 @@ _SCREENSHOT: Json = {
         reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
     ],
     assumed="that it names all checks of a call that are not acknowledged, and no others",
-    rejects={
-        "Computer tool has unacknowledged safety check for ['cu_sc_1']": {"input": [HI, _WARNED_CALL, _SCREENSHOT]}
-    },
+    rejects={"['cu_sc_1']": {"input": [HI, _WARNED_CALL, _SCREENSHOT]}},
     accepts=[
         {"input": [HI, _WARNED_CALL, {**_SCREENSHOT, "acknowledged_safety_checks": [{"id": "cu_sc_1"}]}]},
         {"input": [HI, {**_WARNED_CALL, "pending_safety_checks": []}, _SCREENSHOT]},
@@ -235,10 +233,8 @@ def safety_check_unacknowledged(transcript: Transcript) -> Iterator[Json]:
     error=bad_request("The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
-        "The following MCP approval requests do not have an approval: mcpr_1": {"input": [HI, APPROVAL_REQUEST]},
-        "The following MCP approval requests do not have an approval: mcpr_1, mcpr_2": {
-            "input": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}]
-        },
+        "mcpr_1": {"input": [HI, APPROVAL_REQUEST]},
+        "mcpr_1, mcpr_2": {"input": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}]},
     },
     accepts=[{"input": [HI, APPROVAL_REQUEST, APPROVAL_RESPONSE]}],
     fix="Send one `mcp_approval_response` for each of them before anything else.",
@@ -268,10 +264,8 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
         ),
     ],
     rejects={
-        "The following MCP approval requests have approval responses but weren't passed as input: mcpr_2": {
-            "input": [HI, {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2"}]
-        },
-        "The following MCP approval requests have approval responses but weren't passed as input: call_1, mcpr_2": {
+        "mcpr_2": {"input": [HI, {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2"}]},
+        "call_1, mcpr_2": {
             "input": [
                 APPROVAL_REQUEST,
                 {**APPROVAL_RESPONSE, "approval_request_id": "call_1"},
@@ -312,7 +306,7 @@ _STRUCTURED: Json = {
     source=reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
     assumed="the words, and that an output in parts is not looked at",
     rejects={
-        "Invalid 'input[2].output': the output of function 'f' is not valid JSON.": {
+        ("2", "f"): {
             "input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": "An error occurred."}],
             "tools": [_STRUCTURED],
         }

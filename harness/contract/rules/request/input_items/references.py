@@ -44,9 +44,8 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
         reported("public probe, status 404", "2026-08"),
     ],
     rejects={
-        "Item with id 'msg_x' not found.": {"input": [{"type": "item_reference", "id": "msg_x"}]},
-        "Item with id 'rs_x' not found. Items are not persisted when `store` is set to false. Try again with `store` set "
-        "to true, or remove this item from your input.": {
+        ("msg_x", ""): {"input": [{"type": "item_reference", "id": "msg_x"}]},
+        ("rs_x", _STORE_HINT): {
             "store": False,
             "input": [{"type": "item_reference", "id": "rs_x"}, {"role": "user", "content": "hi"}],
         },
@@ -72,16 +71,14 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
         reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
     ],
     rejects={
-        "Duplicate item found with id fc_1. Remove duplicate items from your input and try again.": {
-            "input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]
-        },
-        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.": {
+        "fc_1": {"input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]},
+        "rs_1": {
             "input": [
                 {"type": "reasoning", "id": "rs_1", "summary": []},
                 {"type": "reasoning", "id": "rs_1", "summary": []},
             ]
         },
-        "Duplicate item found with id {0.output.0.id}. Remove duplicate items from your input and try again.": after(
+        "{0.output.0.id}": after(
             {"input": "hi"},
             {"previous_response_id": "{0.id}", "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, HI]},
         ),
@@ -123,9 +120,8 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
         reported("public probe, status 404", "2026-08"),
     ],
     rejects={
-        "Item with id 'rs_x' not found.": {"input": [{"type": "reasoning", "id": "rs_x", "summary": []}, HI]},
-        "Item with id '{0.output.0.id}' not found. Items are not persisted when `store` is set to false. Try again with "
-        "`store` set to true, or remove this item from your input.": after(
+        ("rs_x", ""): {"input": [{"type": "reasoning", "id": "rs_x", "summary": []}, HI]},
+        ("{0.output.0.id}", _STORE_HINT): after(
             {"input": "hi", "store": False},
             {
                 "store": False,
@@ -171,19 +167,13 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
         reported("https://github.com/maximhq/bifrost/issues/7729: another item's", "2026"),
     ],
     rejects={
-        f"The encrypted content for item rs_1 could not be verified. Reason: {UNREADABLE}": _reasoning_body(
-            "rs_1", "garbage"
-        ),
-        f"The encrypted content for item cmp_1 could not be verified. Reason: {UNREADABLE}": {
+        ("for item rs_1", UNREADABLE): _reasoning_body("rs_1", "garbage"),
+        ("for item cmp_1", UNREADABLE): {
             "input": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "what came before"}, HI]
         },
-        f"The encrypted content Work...out. could not be verified. Reason: {UNREADABLE}": _reasoning_body(
-            None, "Work it out."
-        ),
-        f"The encrypted content for item rs_2 could not be verified. Reason: {OTHER_ITEM}": _reasoning_body(
-            "rs_2", _CIPHERTEXT
-        ),
-        f"The encrypted content for item rs_1 could not be verified. Reason: {OTHER_ORGANIZATION}": _reasoning_body(
+        ("Work...out.", UNREADABLE): _reasoning_body(None, "Work it out."),
+        ("for item rs_2", OTHER_ITEM): _reasoning_body("rs_2", _CIPHERTEXT),
+        ("for item rs_1", OTHER_ORGANIZATION): _reasoning_body(
             "rs_1", make_encrypted_content(ContentOwner("org-other", "rs_1"), 0)
         ),
     },

@@ -27,7 +27,7 @@ TERRA = "gpt-5.6-terra"
         reported("public reports of four more origins: models for Codex", "2026"),
     ],
     rejects={
-        "Unsupported value: 'high' is not supported with the 'gpt-5-codex' model. Supported values are: 'medium'.": Case(
+        ("high", "gpt-5-codex", "'medium'"): Case(
             {"model": "gpt-5-codex", "text": {"verbosity": "high"}}, as_of="2026-06"
         )
     },
@@ -71,7 +71,7 @@ def retention_unsupported(request: Request, family: Model | None) -> Iterator[Js
         reported("public reports of three more origins: gpt-3.5-turbo, the deep research models", "2026"),
     ],
     rejects={
-        "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `gpt-4-turbo`.": {
+        "gpt-4-turbo": {
             "model": "gpt-4-turbo",
             "text": {"format": {"type": "json_schema", "name": "out", "schema": {"type": "object", "properties": {}}}},
         }
@@ -104,11 +104,12 @@ _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
     ],
     assumed="the words for its absence, those of `disabled`, the default; that a dated model is named as asked for",
     rejects={
-        "Computer model computer-use-preview should be used with 'truncation=auto', found 'truncation=disabled'.": Case(
+        ("computer-use-preview", "disabled"): Case(
             {"model": "computer-use-preview", "truncation": "disabled"}, as_of="2026-06"
         ),
-        "Computer model computer-use-preview-2025-03-11 should be used with 'truncation=auto', found "
-        "'truncation=disabled'.": Case({"model": "computer-use-preview-2025-03-11"}, as_of="2026-06"),
+        ("computer-use-preview-2025-03-11", "disabled"): Case(
+            {"model": "computer-use-preview-2025-03-11"}, as_of="2026-06"
+        ),
     },
     accepts=[
         Case({"model": "computer-use-preview", "truncation": "auto"}, as_of="2026-06"),
@@ -134,9 +135,7 @@ def truncation_unsupported(request: Request, family: Model | None) -> Iterator[J
         reported("a public test with the whole error, of another tier", "2026-09"),
         reported("the tests of inspect_ai, run against the API: gpt-4o", "2026"),
     ],
-    rejects={
-        NO_FLEX.message: {"model": "gpt-4.1", "service_tier": "flex"},
-    },
+    rejects={NO_FLEX.message: {"model": "gpt-4.1", "service_tier": "flex"}},
     accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
@@ -187,13 +186,7 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
         reported("a public example with the whole error, of another model of Foundry; `our our` is as quoted", "2026"),
         reported("a public report: gpt-5.3-codex-spark, the first two sentences", "2026-09"),
     ],
-    rejects={
-        "Model 'o3-mini' does not support image inputs. Try again with a vision model. To find out which models are "
-        "vision-enabled, visit our our models documentation: https://platform.openai.com/docs/models": {
-            "model": "o3-mini",
-            "input": [{"role": "user", "content": [_IMAGE]}],
-        }
-    },
+    rejects={"o3-mini": {"model": "o3-mini", "input": [{"role": "user", "content": [_IMAGE]}]}},
     accepts=[
         {"model": "o4-mini", "input": [{"role": "user", "content": [_IMAGE]}]},
         {"model": "o3-mini", "input": [{"role": "user", "content": "hi"}]},

@@ -31,14 +31,18 @@ TERRA = "gpt-5.6-terra"
         reported("public reports of eight more origins", "2026-10"),
     ],
     rejects={
-        "Unsupported value: 'minimal' is not supported with the 'gpt-5.6-terra' model. Supported values are: 'none', "
-        "'low', 'medium', 'high', 'xhigh', and 'max'.": {"model": TERRA, "reasoning": {"effort": "minimal"}},
-        "Unsupported value: 'none' is not supported with the 'gpt-5.1-codex' model. Supported values are: 'low', "
-        "'medium', and 'high'.": Case({"model": "gpt-5.1-codex", "reasoning": {"effort": "none"}}, as_of="2026-06"),
-        "Unsupported value: 'high' is not supported with the 'gpt-5.2-chat-latest' model. Supported values are: "
-        "'medium'.": {"model": "gpt-5.2-chat-latest", "reasoning": {"effort": "high"}},
-        "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: 'low', 'medium', "
-        "'high', 'xhigh', and 'max'.": {"model": "gpt-6-astra", "reasoning": {"effort": "none"}},
+        ("minimal", "gpt-5.6-terra", "'none', 'low', 'medium', 'high', 'xhigh', and 'max'"): {
+            "model": TERRA,
+            "reasoning": {"effort": "minimal"},
+        },
+        ("none", "gpt-5.1-codex", "'low', 'medium', and 'high'"): Case(
+            {"model": "gpt-5.1-codex", "reasoning": {"effort": "none"}}, as_of="2026-06"
+        ),
+        ("high", "gpt-5.2-chat-latest", "'medium'"): {"model": "gpt-5.2-chat-latest", "reasoning": {"effort": "high"}},
+        ("none", "gpt-6-astra", "'low', 'medium', 'high', 'xhigh', and 'max'"): {
+            "model": "gpt-6-astra",
+            "reasoning": {"effort": "none"},
+        },
     },
     accepts=[
         {"model": TERRA, "reasoning": {"effort": "max"}},
@@ -104,10 +108,7 @@ def mode_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
         "unsupported_value",
     ),
     source=recorded("pydantic/pydantic-ai: o3", "2026-07-24"),
-    rejects={
-        "Unsupported value: 'all_turns' is not supported with the 'o3' model. Supported values are: 'auto' and "
-        "'current_turn'.": {"model": "o3", "reasoning": {"context": "all_turns"}}
-    },
+    rejects={("all_turns", "o3", "'auto' and 'current_turn'"): {"model": "o3", "reasoning": {"context": "all_turns"}}},
     accepts=[
         {"model": "o3", "reasoning": {"context": "current_turn"}},
         {"model": "gpt-5.4", "reasoning": {"context": "all_turns"}},
@@ -131,12 +132,7 @@ def context_unsupported(request: Request, family: Model | None) -> Iterator[Json
         "unsupported_parameter",
     ),
     source=reported("public reports of two origins", "2026"),
-    rejects={
-        "Unsupported parameter: 'reasoning.summary' is not supported with the 'gpt-5.3-codex-spark' model.": {
-            "model": "gpt-5.3-codex-spark",
-            "reasoning": {"summary": "auto"},
-        }
-    },
+    rejects={"gpt-5.3-codex-spark": {"model": "gpt-5.3-codex-spark", "reasoning": {"summary": "auto"}}},
     fix="Leave `reasoning.summary` out.",
 )
 def summary_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
@@ -155,12 +151,11 @@ def summary_unsupported(request: Request, family: Model | None) -> Iterator[Json
     ),
     source=reported("public reports of three origins: gpt-5-codex, gpt-5.1-codex, gpt-5.2-codex", "2026"),
     rejects={
-        "Unsupported value: 'concise' is not supported with the 'gpt-5.1-codex' model. Supported values are: "
-        "'detailed'.": Case({"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}, as_of="2026-06")
+        ("concise", "gpt-5.1-codex", "'detailed'"): Case(
+            {"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}, as_of="2026-06"
+        )
     },
-    accepts=[
-        {"model": "gpt-5", "reasoning": {"summary": "concise"}},
-    ],
+    accepts=[{"model": "gpt-5", "reasoning": {"summary": "concise"}}],
     fix="Use a value the message lists, or `auto`.",
 )
 def summary_value_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
@@ -197,13 +192,11 @@ def encrypted_content_unsupported(request: Request, family: Model | None) -> Ite
     ),
     assumed="that an effort that was sent is kept like the one that the API sets, and refused with its model as well",
     rejects={
-        "Unsupported value: 'reasoning_effort' does not support 'medium' with this model.": after(
+        "medium": after(
             Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants"),
             Case({"model": "gpt-4o"}, on="POST /assistants/{0.id}"),
         ),
-        "Unsupported value: 'reasoning_effort' does not support 'low' with this model.": Case(
-            {"model": "gpt-4o", "reasoning_effort": "low"}, on="POST /assistants"
-        ),
+        "low": Case({"model": "gpt-4o", "reasoning_effort": "low"}, on="POST /assistants"),
     },
     accepts=[
         after(

@@ -24,10 +24,10 @@ SCOPE = RuleScope(dialects=OPENAI)
         reported("the tests of a public command line tool: sora-2, sora-2-pro", "2025-11"),
     ],
     rejects={
-        "Model not found gpt-5-codex": {"model": "gpt-5-codex", "temperature": 0.5},
-        "Model not found o4-mini-deep-research-2025-06-26": {"model": "o4-mini-deep-research-2025-06-26"},
-        "Model not found sora-2": {"model": "sora-2"},
-        "Model not found gpt-5": Case({"model": "gpt-5"}, as_of="2026-12-11"),
+        "gpt-5-codex": {"model": "gpt-5-codex", "temperature": 0.5},
+        "o4-mini-deep-research-2025-06-26": {"model": "o4-mini-deep-research-2025-06-26"},
+        "sora-2": {"model": "sora-2"},
+        "gpt-5": Case({"model": "gpt-5"}, as_of="2026-12-11"),
     },
     accepts=[
         Case({"model": "gpt-5-codex"}, as_of="2026-07-22"),
@@ -64,15 +64,9 @@ def model_gone(request: Request, world: WorldView, family: Model | None) -> Iter
         reported("a public audit of every listed model: transcribe, audio, realtime, search, moderation", "2026-09-29"),
     ],
     rejects={
-        "The requested model 'gpt-5-search-api' is not supported with the Responses API.": {
-            "model": "gpt-5-search-api"
-        },
-        "The requested model 'gpt-4o-transcribe' is not supported with the Responses API.": {
-            "model": "gpt-4o-transcribe"
-        },
-        "The requested model 'o1-mini' is not supported with the Responses API.": Case(
-            {"model": "o1-mini"}, as_of="2025-10-01"
-        ),
+        "gpt-5-search-api": {"model": "gpt-5-search-api"},
+        "gpt-4o-transcribe": {"model": "gpt-4o-transcribe"},
+        "o1-mini": Case({"model": "o1-mini"}, as_of="2025-10-01"),
     },
     accepts=[Case({"model": "gpt-audio"}, account=Organization(models=frozenset(["gpt-audio"])))],
     fix=f"Use a model that the Responses API serves: `{COMMAND} models` lists them.",
@@ -93,8 +87,8 @@ def model_not_served(request: Request, world: WorldView, family: Model | None) -
     ],
     assumed="the param and the code of the errors beside it; the sources have the words",
     rejects={
-        "The requested model, 'text-embedding-3-small' was not found.": {"model": "text-embedding-3-small"},
-        "The requested model, 'gpt-image-1.5' was not found.": {"model": "gpt-image-1.5"},
+        "text-embedding-3-small": {"model": "text-embedding-3-small"},
+        "gpt-image-1.5": {"model": "gpt-image-1.5"},
     },
     accepts=[Case({"model": "dall-e-3"}, account=Organization(models=frozenset(["dall-e-3"])))],
     fix=f"Use a model that the Responses API serves: `{COMMAND} models` lists them.",
@@ -125,17 +119,15 @@ _ASKS_A_MODEL = (
         reported("https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter", "2026-08-30"),
     ],
     rejects={
-        "The requested model '' does not exist.": {"model": ""},
-        "The requested model 'gpt-9' does not exist.": Case(
-            {"model": "gpt-9"}, account=Organization(models=frozenset(["gpt-4.1"]))
-        ),
-        "The requested model 'gemini-1.5-flash' does not exist.": {"model": "gemini-1.5-flash"},
-        "The requested model 'gpt-4-does-not-exist-12345' does not exist.": {"model": "gpt-4-does-not-exist-12345"},
-        "The requested model 'bad model' does not exist.": {"model": "bad model"},
-        "The requested model 'gpt-5.1-mini' does not exist.": {"model": "gpt-5.1-mini"},
-        "The requested model 'o1-mini' does not exist.": {"model": "o1-mini"},
-        "The requested model 'gtp-4.1' does not exist.": {"model": "gtp-4.1"},
-        "The requested model 'gpt-4.1-mni' does not exist.": Case({"model": "gpt-4.1-mni"}, on=_CREATE_ASSISTANT),
+        "": {"model": ""},
+        "gpt-9": Case({"model": "gpt-9"}, account=Organization(models=frozenset(["gpt-4.1"]))),
+        "gemini-1.5-flash": {"model": "gemini-1.5-flash"},
+        "gpt-4-does-not-exist-12345": {"model": "gpt-4-does-not-exist-12345"},
+        "bad model": {"model": "bad model"},
+        "gpt-5.1-mini": {"model": "gpt-5.1-mini"},
+        "o1-mini": {"model": "o1-mini"},
+        "gtp-4.1": {"model": "gtp-4.1"},
+        "gpt-4.1-mni": Case({"model": "gpt-4.1-mni"}, on=_CREATE_ASSISTANT),
     },
     accepts=[
         *({"model": name} for name in ("gpt-5.9", "gpt-5-prod", "my-gpt-4o", "ft:gtp-4.1:acme::9aBc")),

@@ -38,12 +38,9 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
     ],
     assumed="that the model's default is accepted, such as `temperature: 1`",
     rejects={
-        "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},
-        "Unsupported parameter: 'top_p' is not supported with this model.": {"model": TERRA, "top_p": 1},
-        "Unsupported parameter: 'presence_penalty' is not supported with this model.": {
-            "model": TERRA,
-            "presence_penalty": 0.5,
-        },
+        "temperature": {"model": TERRA, "temperature": 0.5},
+        "top_p": {"model": TERRA, "top_p": 1},
+        "presence_penalty": {"model": TERRA, "presence_penalty": 0.5},
     },
     accepts=[
         {"model": TERRA, "temperature": 1},

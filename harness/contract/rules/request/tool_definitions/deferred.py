@@ -108,12 +108,7 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
     ),
     source=reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
     assumed="the words",
-    rejects={
-        "Missing required parameter: 'tools[0].description'.": {
-            "model": SOL,
-            "tools": [{**TOOL_SEARCH, "execution": "client", "parameters": {"type": "object"}}],
-        }
-    },
+    rejects={"0": {"model": SOL, "tools": [{**TOOL_SEARCH, "execution": "client", "parameters": {"type": "object"}}]}},
     accepts=[{"model": SOL, "tools": [CLIENT_TOOL_SEARCH]}, {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]}],
     fix="Describe what the search finds.",
 )
@@ -190,12 +185,8 @@ def _history_body(*items: Json, tools: list[Json]) -> Json:
         ),
     ],
     rejects={
-        "Missing namespace for function_call 'f'. It does not exist in the default namespace. Round-trip the model's "
-        "function_call item with its namespace field included.": _history_body(
-            *_SEARCH_ITEMS, _CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]
-        ),
-        "Missing namespace for function_call 'g'. It does not exist in the default namespace. Round-trip the model's "
-        "function_call item with its namespace field included.": _history_body(
+        "f": _history_body(*_SEARCH_ITEMS, _CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        "g": _history_body(
             {**_CALL, "name": "g"}, tools=[{**CRM_NAMESPACE, "tools": [{**FUNCTION_TOOL, "name": "g"}]}]
         ),
     },

@@ -86,12 +86,8 @@ def _draw(**settings: str | int) -> Json:
     ],
     assumed="param, that of other errors about the tool",
     rejects={
-        "The model 'gpt-image-2' does not support the 'input_fidelity' parameter.": _draw(
-            model="gpt-image-2", input_fidelity="high"
-        ),
-        "The model 'gpt-image-2.5-flare' does not support the 'input_fidelity' parameter.": _draw(
-            model="gpt-image-2.5-flare", input_fidelity="low"
-        ),
+        "gpt-image-2": _draw(model="gpt-image-2", input_fidelity="high"),
+        "gpt-image-2.5-flare": _draw(model="gpt-image-2.5-flare", input_fidelity="low"),
     },
     accepts=[
         _draw(model="gpt-image-1.5", input_fidelity="high"),
@@ -127,22 +123,18 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
     ],
     assumed="the order of the reasons, where a size has two",
     rejects={
-        "Invalid size '256x256'. Requested resolution is below the current minimum pixel budget.": _draw(
+        ("256x256", "Requested resolution is below the current minimum pixel budget."): _draw(
             model="gpt-image-2", size="256x256"
         ),
-        "Invalid size '2880x1620'. Width and height must both be divisible by 16.": _draw(
-            model="gpt-image-2", size="2880x1620"
-        ),
-        "Invalid size '4096x4096'. The longest edge must be less than or equal to 3840.": _draw(
+        ("2880x1620", "Width and height must both be divisible by 16."): _draw(model="gpt-image-2", size="2880x1620"),
+        ("4096x4096", "The longest edge must be less than or equal to 3840."): _draw(
             model="gpt-image-2", size="4096x4096"
         ),
-        "Invalid size '1424x176'. The maximum supported aspect ratio is 3:1.": _draw(
-            model="gpt-image-2.5-flare", size="1424x176"
-        ),
-        "Invalid size '3840x3408'. Requested resolution exceeds the current pixel budget.": _draw(
+        ("1424x176", "The maximum supported aspect ratio is 3:1."): _draw(model="gpt-image-2.5-flare", size="1424x176"),
+        ("3840x3408", "Requested resolution exceeds the current pixel budget."): _draw(
             model="gpt-image-2", size="3840x3408"
         ),
-        "Invalid size '0x0'. Expected WIDTHxHEIGHT, for example '1824x1024'.": _draw(model="gpt-image-2", size="0x0"),
+        ("0x0", "Expected WIDTHxHEIGHT, for example '1824x1024'."): _draw(model="gpt-image-2", size="0x0"),
     },
     accepts=[
         *(_draw(model="gpt-image-2", size=size) for size in ("auto", "1152x640", "3840x1280", "3840x2160")),

@@ -47,11 +47,8 @@ def _chosen_tool_names(choice: object) -> list[str]:
     ],
     assumed="that a tool of another type was named alike, and when the words changed",
     rejects={
-        "Tool choice 'function' not found in 'tools' parameter.": {"tool_choice": {"type": "function", "name": "f"}},
-        "Tool choice 'image_generation' not found in 'tools' parameter.": {
-            "tools": [],
-            "tool_choice": {"type": "image_generation"},
-        },
+        "function": {"tool_choice": {"type": "function", "name": "f"}},
+        "image_generation": {"tools": [], "tool_choice": {"type": "image_generation"}},
     },
     accepts=[Case({"tool_choice": "auto"}, as_of="2026-04-20"), Case({"tool_choice": "none"}, as_of="2026-04-20")],
     fix="Declare the tool, or leave the choice out.",
@@ -75,10 +72,7 @@ def chosen_tool_without_tools(request: Request) -> Iterator[Json]:
         reported("public reports of three origins: required", "2026-10-07"),
         reported("public report of a function that is named: gpt-6-luna", "2026-10-07"),
     ],
-    rejects={
-        "Tool choice 'required' must be specified with 'tools' parameter.": {"tool_choice": "required"},
-        "Tool choice 'f' must be specified with 'tools' parameter.": {"tool_choice": {"type": "function", "name": "f"}},
-    },
+    rejects={"required": {"tool_choice": "required"}, "f": {"tool_choice": {"type": "function", "name": "f"}}},
     accepts=[{"tool_choice": "auto"}, {"tool_choice": "none"}],
     fix="Declare the tool, or leave the choice out.",
 )
@@ -110,20 +104,11 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
     ],
     assumed="that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name",
     rejects={
-        "Tool choice 'custom' not found in 'tools' parameter.": {**_CHOICE_AMONG_ADDED, "model": "gpt-5.5"},
-        "Tool choice 'image_generation' not found in 'tools' parameter.": {
-            "tools": [FUNCTION_TOOL],
-            "tool_choice": {"type": "image_generation"},
-        },
-        "Tool choice 'function' not found in 'tools' parameter.": {
-            "tools": [{"type": "web_search"}],
-            "tool_choice": {"type": "function", "name": "web_search"},
-        },
-        "Tool choice 'mcp' not found in 'tools' parameter.": {
-            "tools": [FUNCTION_TOOL],
-            "tool_choice": {"type": "mcp", "server_label": "a"},
-        },
-        "Tool choice 'g' not found in 'tools' parameter.": {
+        "custom": {**_CHOICE_AMONG_ADDED, "model": "gpt-5.5"},
+        "image_generation": {"tools": [FUNCTION_TOOL], "tool_choice": {"type": "image_generation"}},
+        "function": {"tools": [{"type": "web_search"}], "tool_choice": {"type": "function", "name": "web_search"}},
+        "mcp": {"tools": [FUNCTION_TOOL], "tool_choice": {"type": "mcp", "server_label": "a"}},
+        "g": {
             "tools": [FUNCTION_TOOL],
             "tool_choice": {
                 "type": "allowed_tools",

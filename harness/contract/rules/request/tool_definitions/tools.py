@@ -39,14 +39,8 @@ _TUNNEL = f"tunnel_{'0' * 32}"
         reported("public notes of two origins on agents of Foundry, one with the code", "2026"),
         reported("public notes of a third, from before there were tunnels", "2026"),
     ],
-    rejects={
-        "Missing mutually exclusive parameters: 'tools[0]'. Ensure you are providing exactly one of: 'server_url', "
-        "'connector_id', or 'tunnel_id'.": {"tools": [{"type": "mcp", "server_label": "a"}]},
-    },
-    accepts=[
-        {"tools": [_mcp_tool("a")]},
-        {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]},
-    ],
+    rejects={"tools[0]": {"tools": [{"type": "mcp", "server_label": "a"}]}},
+    accepts=[{"tools": [_mcp_tool("a")]}, {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]}],
     fix="Name the server: `server_url`, or `connector_id` for a connector of OpenAI.",
 )
 def mcp_without_server(request: Request) -> Iterator[Json]:
@@ -67,10 +61,10 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
     source=reported("public probe: each pair of the three", "2026-10-01"),
     assumed="that the code is that of other such pairs, and the words for all three",
     rejects={
-        "Mutually exclusive parameters: 'tools[0]'. Ensure you are only providing one of: 'server_url' or "
-        "'connector_id'.": {"tools": [{**_mcp_tool("a"), "connector_id": "connector_gmail"}]},
-        "Mutually exclusive parameters: 'tools[0]'. Ensure you are only providing one of: 'server_url' or "
-        "'tunnel_id'.": {"tools": [{**_mcp_tool("a"), "tunnel_id": _TUNNEL}]},
+        ("tools[0]", "'server_url' or 'connector_id'"): {
+            "tools": [{**_mcp_tool("a"), "connector_id": "connector_gmail"}]
+        },
+        ("tools[0]", "'server_url' or 'tunnel_id'"): {"tools": [{**_mcp_tool("a"), "tunnel_id": _TUNNEL}]},
     },
     fix="Name the server in one way only.",
 )
@@ -120,13 +114,7 @@ def mcp_connector_without_token(request: Request) -> Iterator[Json]:
         reported("public report with the whole error", "2025"),
         reported("public code of two more origins that quotes it", "2025-10"),
     ],
-    rejects={
-        "Invalid input Notion MCP: 'server_label' must start with a letter and consist of only letters, digits, '-' and "
-        "'_'": {"tools": [_mcp_tool("Notion MCP")]},
-        "Invalid input 1st: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'": {
-            "tools": [_mcp_tool("a"), _mcp_tool("1st")]
-        },
-    },
+    rejects={"Notion MCP": {"tools": [_mcp_tool("Notion MCP")]}, "1st": {"tools": [_mcp_tool("a"), _mcp_tool("1st")]}},
     accepts=[{"tools": [_mcp_tool("Notion_MCP-1")]}],
     fix="Use a label of letters, digits, `-` and `_`.",
 )
@@ -147,7 +135,7 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
     reads=(),
     error=bad_request("Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
     source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
-    rejects={"Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
+    rejects={"A": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
     accepts=[{"tools": [_mcp_tool("a"), _mcp_tool("b")]}],
     fix="Give every server a label of its own.",
 )
@@ -169,11 +157,7 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
     ),
     source=reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
     assumed="the words are those of other addresses",
-    rejects={
-        "Invalid 'tools[0].server_url'. Expected a valid URL, but got a value with an invalid format.": {
-            "tools": [_mcp_tool("a", "http://127.0.0.1:9/mcp")]
-        }
-    },
+    rejects={"tools[0].server_url": {"tools": [_mcp_tool("a", "http://127.0.0.1:9/mcp")]}},
     accepts=[{"tools": [_mcp_tool("a", "http://localhost.example.org/mcp")]}],
     dialects="openai",
     fix="Give an address that the API can reach, or script the MCP server: its address is never asked.",
@@ -200,7 +184,7 @@ _IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+
     ),
     source=reported("public reports of two origins, with other status codes", "2025"),
     rejects={
-        "Error retrieving tool list from MCP server: 'a'. Http status code: 404 (Not Found)": Case(
+        "a": Case(
             {"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
         )
     },
@@ -231,7 +215,7 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
         reported("a public report: 424 (Failed Dependency)", "2026"),
     ],
     rejects={
-        "Error retrieving tool list from MCP server: 'a'. Http status code: 424 (Failed Dependency)": Case(
+        "a": Case(
             {"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/sse"]))
         )
     },
