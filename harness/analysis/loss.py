@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Required, TypedDict, Unpack
 
 from harness.analysis.history.history import History, collect_sent
+from harness.analysis.history.items import describe_item
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import ToolResults
 from harness.contract.rule import Case
 from harness.core.errors import RegistrationError
-from harness.core.exchange import Exchange, ToolRuns
+from harness.core.exchange import Exchange, Json, ToolRuns
 from harness.core.registry import Registry
 
 LossFacts = Mapping[str, Any]
@@ -81,6 +82,11 @@ class LossDeclaration(TypedDict, total=False):
     loses: Required[Sequence[Case]]
     keeps: Required[Sequence[Case]]
     strict: bool
+
+
+def facts_about(at: str, said: int | None, item: Json, **more: Any) -> LossFacts:
+    """Return the facts of a loss at a place of a request: `what` was lost there is an item that exchange `said` has."""
+    return {"at": at, "said": said, "what": describe_item(item), **more}
 
 
 def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item
 from harness.analysis.history.request import HistoryRequest, PlacedItem
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, REPLY, ask, output, user
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import ask, output, user
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
@@ -27,36 +26,29 @@ _FIX = "Send back every part of a user message, not only its text."
 @loss(
     message=_GONE + " while the model works on it",
     fix=_FIX,
-    loses=[
-        ask([_SHOWN], [_BARE, "C O"], turns=[DEPLOY]),
-        ask([user([_WORDS, _PICTURE, _PICTURE])], [_SHOWN, "C O"], turns=[DEPLOY]),
-    ],
+    loses=[ask([_SHOWN, "> C"], [_BARE, "C O"]), ask([user([_WORDS, _PICTURE, _PICTURE]), "> C"], [_SHOWN, "C O"])],
     keeps=[
-        ask([_SHOWN], [_SHOWN, "C O"], turns=[DEPLOY]),
-        ask([_SHOWN], [_SHOWN, "A N"], turns=[REPLY]),
-        ask([_SHOWN], [_BARE, "A N"], turns=[REPLY]),
-        ask([_SHOWN], [_BARE, "C", output(value=[_PICTURE])], turns=[DEPLOY]),
+        ask([_SHOWN, "> C"], [_SHOWN, "C O"]),
+        ask([_SHOWN, "> A"], [_SHOWN, "A N"]),
+        ask([_SHOWN, "> A"], [_BARE, "A N"]),
+        ask([_SHOWN, "> C"], [_BARE, "C", output(value=[_PICTURE])]),
     ],
 )
 def attachment_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Within a tool loop a user message comes back without its images or files."""
-    for is_at_work, facts in _find_dropped(request, history):
-        if is_at_work:
-            yield facts
+    yield from (facts for is_at_work, facts in _find_dropped(request, history) if is_at_work)
 
 
 @loss(
     message=_GONE + " in a later turn",
     fix=_FIX,
     strict=True,
-    loses=[ask([_SHOWN], [_BARE, "A N"], turns=[REPLY])],
-    keeps=[ask([_SHOWN], [_SHOWN, "A N"], turns=[REPLY])],
+    loses=[ask([_SHOWN, "> A"], [_BARE, "A N"])],
+    keeps=[ask([_SHOWN, "> A"], [_SHOWN, "A N"])],
 )
 def attachment_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """In a later turn a user message comes back without its images or files, maybe on purpose, as they cost tokens."""
-    for is_at_work, facts in _find_dropped(request, history):
-        if not is_at_work:
-            yield facts
+    yield from (facts for is_at_work, facts in _find_dropped(request, history) if not is_at_work)
 
 
 _REFERENCES = ("file_id", "image_url", "file_url", "file_data")
@@ -68,15 +60,15 @@ _QUERY = re.compile(r"^(https?:[^?#]*)[?#].*")
     message="{what} from exchange {said} comes back with other images or files: {was} is now {now}",
     fix="Send back every part of a message as it was sent, in its order.",
     loses=[
-        ask([_SHOWN], [user([_WORDS, _OTHER]), "C O"], turns=[DEPLOY]),
-        ask([_SHOWN], [user([_WORDS, _OTHER]), "A N"], turns=[REPLY]),
-        ask([user([_WORDS, _PICTURE, _OTHER])], [user([_WORDS, _OTHER, _PICTURE]), "A N"], turns=[REPLY]),
-        ask([_SHOWN], [user([_WORDS, _PICTURE, _PICTURE]), "A N"], turns=[REPLY]),
+        ask([_SHOWN, "> C"], [user([_WORDS, _OTHER]), "C O"]),
+        ask([_SHOWN, "> A"], [user([_WORDS, _OTHER]), "A N"]),
+        ask([user([_WORDS, _PICTURE, _OTHER]), "> A"], [user([_WORDS, _OTHER, _PICTURE]), "A N"]),
+        ask([_SHOWN, "> A"], [user([_WORDS, _PICTURE, _PICTURE]), "A N"]),
     ],
     keeps=[
-        ask([_SHOWN], [_SHOWN, "A N"], turns=[REPLY]),
-        ask([_SHOWN], [user([_WORDS, _SIGNED]), "A N"], turns=[REPLY]),
-        ask([_SHOWN], [user([_WORDS, _EMBEDDED]), "A N"], turns=[REPLY]),
+        ask([_SHOWN, "> A"], [_SHOWN, "A N"]),
+        ask([_SHOWN, "> A"], [user([_WORDS, _SIGNED]), "A N"]),
+        ask([_SHOWN, "> A"], [user([_WORDS, _EMBEDDED]), "A N"]),
     ],
 )
 def attachment_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -91,11 +83,8 @@ def attachment_altered(request: HistoryRequest, history: History) -> Iterator[Lo
             for (before_member, before_value), (member, value) in zip(old, new, strict=True)
         )
         if is_other or (len(old) < len(new) and {*old} == {*new}):
-            shown = {
-                name: ", ".join(quote(value) for _, value in references)
-                for name, references in (("was", old), ("now", new))
-            }
-            yield {"at": place, "said": before.number, "what": describe_item(was), **shown}
+            shown = [", ".join(quote(value) for _, value in references) for references in (old, new)]
+            yield facts_about(place, before.number, was, was=shown[0], now=shown[1])
 
 
 def _references(item: Json) -> list[tuple[str, str]]:
@@ -127,8 +116,7 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
             return
         had = _count_attachments(was.get("content"))
         if was.get("role") == "user" and (lost := had - _count_attachments(now.get("content"))) > 0:
-            facts = {"what": describe_item(was), "had": had, "lost": lost}
-            yield is_at_work, {"at": place, "said": before.number, **facts}
+            yield is_at_work, facts_about(place, before.number, was, had=had, lost=lost)
 
 
 def _keyed_items(request: HistoryRequest) -> list[PlacedItem]:

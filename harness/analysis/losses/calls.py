@@ -9,31 +9,11 @@ from typing import Any
 import orjson
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import (
-    MESSAGE,
-    client_call_id,
-    describe_item,
-    is_assistant,
-    is_hosted,
-    item_type,
-    message_text,
-)
+from harness.analysis.history.items import MESSAGE, client_call_id, is_assistant, is_hosted, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    NOTIFY,
-    PROMPT,
-    REPLY,
-    TOOLS,
-    ask,
-    body,
-    call,
-    chained,
-    output,
-    user,
-)
-from harness.contract.rule import Case, after
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import PROMPT, TOOLS, ask, body, call, chained, output, user
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.core.text import shorten_json
@@ -44,73 +24,55 @@ HOSTED_MEMBERS = ("server_label", "name", "arguments", "action", "code", "querie
 CONTENT_MEMBERS = ("server_label", "namespace", "name", "arguments", "input", "action", "actions", "operation")
 """The members of a call that define what is executed."""
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
-_ANSWERED_CALL = (call("{0.output.0.id}"), output("{0.output.0.id}"))
-_NOTIFY_PAIR = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
-_LOOP_WITHOUT_ITS_FIRST_CALL = ask("P", "P C O", ["P", *_NOTIFY_PAIR], turns=[DEPLOY, NOTIFY])
+
+
 MOST_NAMESAKES = 8
 """The maximum number of calls with the same `call_id`, the latest ones, that a call is compared with."""
 MOST_KEPT = 2
 """A client that shortens a long tool loop on purpose keeps more calls than this."""
 _PROD: Json = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}
 _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
-_APPROVAL_BACK: Json = {
-    "type": "mcp_approval_request",
-    "id": "{0.output.0.id}",
-    "server_label": "prod",
-    "name": "deploy",
-    "arguments": '{"ref":"v2"}',
-}
+_SHOWN: Json = {"id": "{0.output.0.id}", "server_label": "prod", "name": "deploy", "arguments": '{"ref":"v2"}'}
+_APPROVAL_BACK: Json = {"type": "mcp_approval_request", **_SHOWN}
 _APPROVED: Json = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 
 
 def _hosted_case(**changed: Any) -> Case:
     """Build an example in which a call that the API has executed comes back with changed members."""
-    members: Json = {"server_label": "prod", "name": "deploy", "arguments": '{"ref":"v2"}', "output": "v2 is live"}
-    back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
-    tools = [{**_PROD, "require_approval": "never"}]
-    return ask("P", ["P", back, "A N"], turns=[[mcp_call(**members), REPLY]], tools=tools)
+    made = mcp_call("prod", "deploy", '{"ref":"v2"}', output="v2 is live")
+    back = {"type": "mcp_call", **_SHOWN, "output": "v2 is live", **changed}
+    return ask(["P >", made, "A"], ["P", back, "A N"], tools=[{**_PROD, "require_approval": "never"}])
 
 
 @loss(
     message="{what} from exchange {said} {where}: the client dropped it",
     fix="Send the call back with its output; if it was refused or abandoned, say so in the output.",
     loses=[
-        ask(
-            "P",
-            ["P A", call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
-            turns=[[REPLY, NOTIFY, DEPLOY]],
-            **_OPS_AGENT,
-        ),
-        ask("P", "P A N", turns=[[REPLY, DEPLOY]], **_OPS_AGENT),
-        ask("P", "P N", turns=[DEPLOY], **_OPS_AGENT),
-        ask("P", "P O N", turns=[DEPLOY]),
-        ask("P", "P A N", turns=[[REPLY, _APPROVAL_REQUEST]]),
-        _LOOP_WITHOUT_ITS_FIRST_CALL,
-        ask("P", ["P C O", *_NOTIFY_PAIR], "P C O A N", turns=[[DEPLOY, NOTIFY], REPLY]),
+        ask("P > A C2 C", "P A C2 O2", **_OPS_AGENT),
+        ask("P > A C", "P A N", **_OPS_AGENT),
+        ask("P > C", "P N", **_OPS_AGENT),
+        ask("P > C", "P O N"),
+        ask(["P > A", _APPROVAL_REQUEST], "P A N"),
+        ask("P > C", "P C O > C2", "P C2 O2"),
+        ask("P > C C2", "P C O C2 O2 > A", "P C O A N"),
     ],
     keeps=[
-        ask("P", "P C O N", turns=[DEPLOY]),
-        ask("P", "P C O", "P A N", turns=[DEPLOY, REPLY]),
-        ask("P", chained("O"), turns=[DEPLOY]),
-        ask("P", "P", "P A N", turns=[DEPLOY, REPLY], **_OPS_AGENT),
-        after(body("P", **_OPS_AGENT), body("P A", instructions="You are the accountant."), turns=[[REPLY, DEPLOY]]),
-        after(body("P", tools=TOOLS), body("P N", tools=TOOLS[1:]), turns=[DEPLOY]),
-        ask("P", "P C", "N", turns=[DEPLOY]),
-        ask("P", ["P", *_ANSWERED_CALL, "N"], turns=[DEPLOY]),
+        ask("P > C", "P C O N"),
+        ask("P > C", "P C O > A", "P A N"),
+        ask("P > C", chained("O")),
+        ask("P > C", "P > A", "P A N", **_OPS_AGENT),
+        ask(body("P", **_OPS_AGENT), body("P A", instructions="You are the accountant."), turns=["A C"]),
+        ask(body("P", tools=TOOLS), body("P N", tools=TOOLS[1:]), turns=["C"]),
+        ask("P > C", "P C", "N"),
+        ask("P > C", ["P", call("{0.output.0.id}"), output("{0.output.0.id}"), "N"]),
+        ask("P > C", ["P", user("Correct the arguments of deploy({}), id={0.output.0.id}: `ref` is missing.")]),
+        ask("P > C", ["P", user("Wrong arguments of deploy, id={0.output.0.id}: which ref?")], **_OPS_AGENT),
+        ask("P > C", ["P", call("call_own"), output("call_own"), "N"]),
         ask(
-            "P",
-            ["P", user("Correct the arguments of deploy({}), id={0.output.0.id}: `ref` is missing.")],
-            turns=[DEPLOY],
-        ),
-        ask(
-            "P", ["P", user("Wrong arguments of deploy, id={0.output.0.id}: which ref?")], turns=[DEPLOY], **_OPS_AGENT
-        ),
-        ask("P", ["P", call("call_own"), output("call_own"), "N"], turns=[DEPLOY]),
-        after(
             body("P", **_OPS_AGENT),
             Case({"model": "gpt-4.1", "input": [PROMPT]}, on="POST /responses/compact"),
             body("P", {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, "N", **_OPS_AGENT),
-            turns=[DEPLOY],
+            turns=["C"],
         ),
     ],
 )
@@ -127,12 +89,15 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
         return
     calls = {id: item for item in request.other_items if (id := client_call_id(item))}
     for place, id, _ in request.outputs:
-        if id not in calls and id in history.by_call:
-            yield _missing_call_facts(place, history.by_call[id][-1], "is not in this request, although its output is")
+        if id not in calls and (made := history.by_call.get(id)):
+            where = "is not in this request, although its output is"
+            yield facts_about(place, made[-1].number, made[-1].item, where=where)
     if history.open_calls:
         yield from _find_unanswered_calls(request, history, calls)
     for place, original in _find_forgotten_calls(request, history, calls):
-        yield _missing_call_facts(place, original, "is missing from this request, and so is its output")
+        yield facts_about(
+            place, original.number, original.item, where="is missing from this request, and so is its output"
+        )
 
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
@@ -149,7 +114,9 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
             and content_of(original.item) not in renamed
             and not _is_retold(original.item, request)
         ):
-            yield _missing_call_facts(place, original, "is neither in this request nor answered in any other")
+            yield facts_about(
+                place, original.number, original.item, where="is neither in this request nor answered in any other"
+            )
 
 
 def _is_retold(call: Json, request: HistoryRequest) -> bool:
@@ -157,10 +124,6 @@ def _is_retold(call: Json, request: HistoryRequest) -> bool:
     told = [message_text(item) for _, item in request.placed_items if item_type(item) == MESSAGE]
     ids = [id for name in ("id", "call_id") if (id := as_string(call.get(name)))]
     return any(as_string(call.get("name")) in text and any(id in text for id in ids) for text in told)
-
-
-def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFacts:
-    return {"at": place, "said": original.number, "what": describe_item(original.item), "where": where}
 
 
 def _find_forgotten_calls(
@@ -259,13 +222,12 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
     message="{what} from exchange {said} comes back changed: {member} was {was} and is now {now}",
     fix="Send a call back unchanged; changes that the user allowed belong in the output.",
     loses=[
-        ask("P", ["P", call(arguments='{"ref":"v3"}'), "O"], turns=[DEPLOY]),
-        ask("P", ["P", call(name="destroy"), "O"], turns=[DEPLOY]),
-        ask("P", ["P", call(arguments="{}"), "O"], turns=[DEPLOY]),
+        ask("P > C", ["P", call(arguments='{"ref":"v3"}'), "O"]),
+        ask("P > C", ["P", call(name="destroy"), "O"]),
+        ask("P > C", ["P", call(arguments="{}"), "O"]),
         ask(
-            "P",
+            ["P >", _APPROVAL_REQUEST],
             ["P", {**_APPROVAL_BACK, "server_label": "staging"}, _APPROVED],
-            turns=[_APPROVAL_REQUEST],
             tools=[_PROD, {**_PROD, "server_label": "staging"}],
         ),
         _hosted_case(arguments='{"ref":"v3"}'),
@@ -273,19 +235,16 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
         _hosted_case(arguments=""),
     ],
     keeps=[
-        ask("P", ["P", _APPROVAL_BACK, _APPROVED], turns=[_APPROVAL_REQUEST], tools=[_PROD]),
+        ask(["P >", _APPROVAL_REQUEST], ["P", _APPROVAL_BACK, _APPROVED], tools=[_PROD]),
         _hosted_case(arguments='{ "ref" : "v2" }'),
-        ask("P", ["P", call(arguments='{ "ref" : "v2" }'), "O"], turns=[DEPLOY]),
+        ask("P > C", ["P", call(arguments='{ "ref" : "v2" }'), "O"]),
         ask(
-            "P",
+            ["P >", function_call("deploy", '{"b":2,"a":1}', call_id="call_1")],
             ["P", call(arguments='{"a": 1, "b": 2}'), "O"],
-            turns=[function_call("deploy", '{"b":2,"a":1}', call_id="call_1")],
         ),
-        ask("P", ["P", call(arguments="{}"), "O"], turns=[function_call("deploy", "", call_id="call_1")]),
-        ask(
-            "P", "N", ["P", call(arguments="{}"), "O"], turns=[DEPLOY, function_call("deploy", "{}", call_id="call_1")]
-        ),
-        ask("P", ["P", call("call_9"), output("call_9")], turns=[message("ok")]),
+        ask(["P >", function_call("deploy", "", call_id="call_1")], ["P", call(arguments="{}"), "O"]),
+        ask("P > C", ["N >", function_call("deploy", "{}", call_id="call_1")], ["P", call(arguments="{}"), "O"]),
+        ask(["P >", message("ok")], ["P", call("call_9"), output("call_9")]),
     ],
 )
 def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -300,12 +259,8 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
             member, last = changed_member(originals[-1].item, item), originals[-1].item
             # Scripts reuse a `call_id`: the call may be an earlier one, unchanged.
             if member and all(changed_member(original.item, item) for original in originals[-MOST_NAMESAKES:-1]):
-                changed = {
-                    "member": member,
-                    "was": shorten_json(last.get(member)),
-                    "now": shorten_json(item.get(member)),
-                }
-                yield {"at": f"{place}.{member}", "said": originals[-1].number, "what": describe_item(last), **changed}
+                was, now = (shorten_json(call.get(member)) for call in (last, item))
+                yield facts_about(f"{place}.{member}", originals[-1].number, last, member=member, was=was, now=now)
 
 
 def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -318,8 +273,7 @@ def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[
                 was, now = ({key: call[key] for key in shared} for call in (was, now))
             if was and was != now and (now or item.get(name) == ""):
                 changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now or "")}
-                what = describe_item(original.item)
-                yield {"at": f"{place}.{name}", "said": original.number, "what": what, **changed}
+                yield facts_about(f"{place}.{name}", original.number, original.item, **changed)
                 break
 
 

@@ -5,28 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, is_assistant
+from harness.analysis.history.items import is_assistant
 from harness.analysis.history.request import HistoryRequest
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, REPLY, ask, chained, user
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import ask, chained
 from harness.contract.rule import Case
-from harness.core.exchange import Json
-from harness.items import message
-
-_THIRD = user("Who knows of it?")
-_TURNS = [REPLY, message("Done.")]
 
 
-def _then(previous: str, *new: Json) -> Case:
-    return ask("P", chained("N"), {"previous_response_id": previous, "input": [*new]}, turns=_TURNS)
+def _then(previous: int, new: str) -> Case:
+    return ask("P", chained("N"), chained(new, to=previous), turns=["A", "A2"])
 
 
 @loss(
     message="{what} from exchange {said} is not in this request, which again continues the response before it",
     fix="After each answer, keep the id of the newest response as `previous_response_id`.",
     strict=True,
-    loses=[_then("{0.id}", _THIRD)],
-    keeps=[_then("{1.id}", _THIRD), _then("{0.id}", NEXT), ask("P", chained("O"), chained("O"), turns=[DEPLOY])],
+    loses=[_then(0, "N2")],
+    keeps=[_then(1, "N2"), _then(0, "N"), ask("P > C", chained("O"), chained("O"))],
 )
 def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Requests continue a response that another has continued with a different user message, maybe on purpose."""
@@ -44,5 +39,5 @@ def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFact
             # An equal user message is a retry; without a message of the model nothing is lost.
             if said and [key for key in before.placed_keys if key] != keys:
                 place = request.placed_items[0][0]
-                yield {"at": place, "said": reply.number, "what": describe_item(said[0])}
+                yield facts_about(place, reply.number, said[0])
             return

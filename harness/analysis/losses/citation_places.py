@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, message_text
+from harness.analysis.history.items import message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, notes_of, sources_of
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, CITED_TEXT, notes_of, sources_of
 from harness.analysis.losses.examples import ask, assistant
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -19,27 +19,29 @@ from harness.items import message
 
 POSITIONS = ("index", "start_index", "end_index")
 """The members of an annotation that locate it in the text."""
-_TEXT = "v2 is out since May."
-_NOTE: Json = {**ANNOTATION, "start_index": 0, "end_index": len(_TEXT)}
+_NOTE: Json = {**ANNOTATION, "start_index": 0, "end_index": len(CITED_TEXT)}
 _NOTE.pop("cite", None)
 
 
-def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Case:
+def _sent_back(*notes: Json, text: str = CITED_TEXT, turn: Any = CITED_MESSAGE) -> Case:
     part = {"type": "output_text", "text": text, "annotations": list(notes)}
-    return ask("P", ["P", assistant("", content=[part]), "N"], turns=[turn])
+    return ask(["P >", turn], ["P", assistant("", content=[part]), "N"])
 
 
 def _sent_in_parts(*parts: tuple[str, Json | None]) -> Case:
     """Build an example in which the message comes back as these texts, each with an annotation or none."""
     made = [{"type": "output_text", "text": text, "annotations": [note] if note else []} for text, note in parts]
-    return ask("P", ["P", assistant("", content=made), "N"], turns=[CITED_MESSAGE])
+    return ask(["P >", CITED_MESSAGE], ["P", assistant("", content=made), "N"])
 
 
 @loss(
     message="an annotation of the {what} from exchange {said} comes back where it marks {now} instead of {was}: {source}",
     fix="Send each annotation back in the part whose text it marks; its positions count from the beginning of that part.",
-    loses=[_sent_in_parts((_TEXT, None), ("", _NOTE)), _sent_in_parts((_TEXT[:9], None), (_TEXT[9:], _NOTE))],
-    keeps=[_sent_in_parts((_TEXT, _NOTE)), _sent_in_parts((_TEXT, _NOTE), ("", None))],
+    loses=[
+        _sent_in_parts((CITED_TEXT, None), ("", _NOTE)),
+        _sent_in_parts((CITED_TEXT[:9], None), (CITED_TEXT[9:], _NOTE)),
+    ],
+    keeps=[_sent_in_parts((CITED_TEXT, _NOTE)), _sent_in_parts((CITED_TEXT, _NOTE), ("", None))],
 )
 def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Annotations come back in another part, where their positions mark other words or point beyond the text."""
@@ -60,7 +62,7 @@ def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[Lo
                 is_same = original and text == message_text(original.item).strip()
                 if original and is_same and (now := _marked(note, part)) != was:
                     words = {"was": quote(was), "now": quote(now), "source": sources_of(note)[0]}
-                    yield {**_facts(f"{place}.content[{index}]", original), **words}
+                    yield facts_about(f"{place}.content[{index}]", original.number, original.item, **words)
 
 
 @loss(
@@ -69,9 +71,9 @@ def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[Lo
     loses=[_sent_back({**_NOTE, "end_index": 0}), _sent_back({**_NOTE, "start_index": 3, "end_index": 5})],
     keeps=[
         _sent_back(_NOTE),
-        _sent_in_parts((_TEXT, _NOTE)),
-        _sent_back({**_NOTE, "start_index": 2, "end_index": 22}, text=f"- {_TEXT}"),
-        _sent_back({**_NOTE, "url": "https://example.org/v3", "end_index": 5}, turn=message(_TEXT)),
+        _sent_in_parts((CITED_TEXT, _NOTE)),
+        _sent_back({**_NOTE, "start_index": 2, "end_index": 22}, text=f"- {CITED_TEXT}"),
+        _sent_back({**_NOTE, "url": "https://example.org/v3", "end_index": 5}, turn=message(CITED_TEXT)),
     ],
 )
 def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -95,7 +97,7 @@ def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFa
             if moved and _position(note) not in known:
                 original, was = moved[-1]
                 words = {"was": _describe_position(was), "now": _describe_position(note), "source": sources_of(note)[0]}
-                yield {**_facts(place, original), **words}
+                yield facts_about(place, original.number, original.item, **words)
 
 
 def _find_cited(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, Sequence[OutputItem]]]:
@@ -107,20 +109,14 @@ def _find_cited(request: HistoryRequest, history: History) -> Iterator[tuple[str
             yield f"{place}.content[0]", item, said.originals
 
 
-def _facts(place: str, original: OutputItem) -> Json:
-    return {"at": place, "said": original.number, "what": describe_item(original.item)}
-
-
 def _position(note: Json) -> tuple[object, ...]:
     return tuple(note.get(name) for name in POSITIONS)
 
 
 def _marked(note: Json, part: Json) -> str:
     """Return the words of a part that an annotation marks, or the character before which it stands."""
-    text, start, end, index = (
-        as_string(part.get("text")),
-        *(note.get(name) for name in ("start_index", "end_index", "index")),
-    )
+    text = as_string(part.get("text"))
+    start, end, index = (note.get(name) for name in ("start_index", "end_index", "index"))
     if isinstance(start, int) and isinstance(end, int):
         return text[max(0, start) : max(0, end)]
     return text[max(0, index - 1) : max(0, index)] if isinstance(index, int) else ""

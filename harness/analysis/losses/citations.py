@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, message_text
+from harness.analysis.history.items import message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import describe_edit, is_similar_text, letters_of
-from harness.analysis.loss import LossFacts, loss
+from harness.analysis.loss import LossFacts, facts_about, loss
 from harness.analysis.losses.examples import ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
 from harness.contract.rule import Case
@@ -21,61 +21,51 @@ from harness.core.text import quote
 from harness.items import file_citation, message, url_citation
 
 ANNOTATION = url_citation("https://example.org/v2", "Notes of v2")
-CITED_MESSAGE = message("v2 is out since May.", annotations=[ANNOTATION])
-_WIRE_ANNOTATION: Json = {
-    "type": "url_citation",
-    "url": "https://example.org/v2",
-    "title": "Notes of v2",
-    "start_index": 0,
-    "end_index": 20,
-}
+CITED_TEXT = "v2 is out since May."
+CITED_MESSAGE = message(CITED_TEXT, annotations=[ANNOTATION])
+_NOTE: Json = {"type": "url_citation", "url": "https://example.org/v2", "title": "Notes of v2"}
+_NOTE |= {"start_index": 0, "end_index": len(CITED_TEXT)}
 _ANNOTATIONS_GONE = "{lost} of {had} annotations of the {what} from exchange {said} are missing{edited}"
 _JOINED = ", and other text was joined to it"
 _FIX = "Send the `annotations` of each `output_text` back unchanged."
 _HOST_AND_PATH = re.compile(r"https?://(?:www\.)?([^?#]*).*", re.S | re.I)
 _LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
 _LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
-_FLATTENED = ask("P", ["P", {"role": "assistant", "content": "v2 is out since May."}, "N"], turns=[CITED_MESSAGE])
 
 
 def _message_annotated(*notes: Json) -> Json:
-    return assistant("", content=[{"type": "output_text", "text": "v2 is out since May.", "annotations": list(notes)}])
+    return assistant("", content=[{"type": "output_text", "text": CITED_TEXT, "annotations": list(notes)}])
 
 
 def _sent_of_file(id: str) -> Case:
     """Build an example in which a message that cites a file comes back with this id of the file."""
     note = {"type": "file_citation", "file_id": id, "filename": "v2.md", "index": 20}
-    cited = message("v2 is out since May.", annotations=[file_citation("file-1", "v2.md", index=20)])
-    return ask("P", ["P", _message_annotated(note), "N"], turns=[cited])
+    return _sent_with(note, said=message(CITED_TEXT, annotations=[file_citation("file-1", "v2.md", index=20)]))
 
 
-def _sent_with(note: Json) -> Case:
-    return ask("P", ["P", _message_annotated(note), "N"], turns=[CITED_MESSAGE])
+def _sent_with(*notes: Json, said: Any = CITED_MESSAGE) -> Case:
+    return ask(["P >", said], ["P", _message_annotated(*notes), "N"])
 
 
 @loss(
     message=_ANNOTATIONS_GONE + ": the client dropped them",
     fix=_FIX,
     loses=[
-        ask("P", ["P", _message_annotated(), "N"], turns=[CITED_MESSAGE]),
-        ask("P", ["P", {**_message_annotated(), "id": "{0.output.0.id}"}, "N"], turns=[CITED_MESSAGE]),
-        ask(
-            "P",
-            [_message_annotated(_WIRE_ANNOTATION)],
-            turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
-        ),
-        _sent_with({**_WIRE_ANNOTATION, "url": "https://example.org/v3"}),
+        _sent_with(),
+        ask(["P >", CITED_MESSAGE], ["P", {**_message_annotated(), "id": "{0.output.0.id}"}, "N"]),
+        ask(["P >", message(CITED_TEXT, annotations=[ANNOTATION, ANNOTATION])], [_message_annotated(_NOTE)]),
+        _sent_with({**_NOTE, "url": "https://example.org/v3"}),
         _sent_of_file("file-2"),
     ],
     keeps=[
         _sent_of_file("file-1"),
-        _sent_with(_WIRE_ANNOTATION),
-        _sent_with({**_WIRE_ANNOTATION, "url": "https://EXAMPLE.org/v2/?utm_source=openai#:~:text=v2"}),
-        ask("P", [{"type": "item_reference", "id": "{0.output.0.id}"}, "N"], turns=[CITED_MESSAGE]),
-        ask("P", ["P", assistant("v2 came out this May."), "N"], turns=[CITED_MESSAGE]),
-        ask("P", [user("The researcher said: v2 is out since May.")], turns=[CITED_MESSAGE]),
-        ask("P", "P", [_message_annotated()], turns=[CITED_MESSAGE, message("v2 is out since May.")]),
-        ask("P", ["P", assistant("No citation."), "N"], turns=[CITED_MESSAGE]),
+        _sent_with(_NOTE),
+        _sent_with({**_NOTE, "url": "https://EXAMPLE.org/v2/?utm_source=openai#:~:text=v2"}),
+        ask(["P >", CITED_MESSAGE], [{"type": "item_reference", "id": "{0.output.0.id}"}, "N"]),
+        ask(["P >", CITED_MESSAGE], ["P", assistant("v2 came out this May."), "N"]),
+        ask(["P >", CITED_MESSAGE], [user("The researcher said: v2 is out since May.")]),
+        ask(["P >", CITED_MESSAGE], ["P >", message(CITED_TEXT)], [_message_annotated()]),
+        ask(["P >", CITED_MESSAGE], ["P", assistant("No citation."), "N"]),
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -94,9 +84,9 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
 @loss(
     message=_ANNOTATIONS_GONE + ": it came back as plain text, which cannot carry them",
     fix="Send the message back in parts, as received: `output_text` with its `annotations`.",
-    loses=[_FLATTENED],
+    loses=[ask(["P >", CITED_MESSAGE], ["P", {"role": "assistant", "content": CITED_TEXT}, "N"])],
     keeps=[
-        ask({}, ["P", _message_annotated(_WIRE_ANNOTATION)], turns=[CITED_MESSAGE]),
+        ask({}, ["P", _message_annotated(_NOTE)], turns=[CITED_MESSAGE]),
         ask({}, ["P", {"role": "assistant", "content": _LINKED_TEXT}], turns=[_LINKED_MESSAGE]),
     ],
 )
@@ -116,19 +106,14 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
 @loss(
     message="{again} of {had} annotations of the {what} from exchange {said} come back with extra copies",
     fix="Collect each annotation of a stream once: from its `annotation.added` event or from the completed item.",
-    loses=[ask("P", ["P", _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), "N"], turns=[CITED_MESSAGE])],
+    loses=[ask(["P >", CITED_MESSAGE], ["P", _message_annotated(_NOTE, _NOTE), "N"])],
     keeps=[
-        _sent_with(_WIRE_ANNOTATION),
+        _sent_with(_NOTE),
         ask(
-            "P",
-            ["P", _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), "N"],
-            turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
+            ["P >", message(CITED_TEXT, annotations=[ANNOTATION, ANNOTATION])],
+            ["P", _message_annotated(_NOTE, _NOTE), "N"],
         ),
-        ask(
-            "P",
-            ["P", _message_annotated(_WIRE_ANNOTATION, {**_WIRE_ANNOTATION, "end_index": 2}), "N"],
-            turns=[CITED_MESSAGE],
-        ),
+        _sent_with(_NOTE, {**_NOTE, "end_index": 2}),
     ],
 )
 def citation_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -139,8 +124,8 @@ def citation_doubled(request: HistoryRequest, history: History) -> Iterator[Loss
         if original and notes_of(original.item) != notes:
             counts, sent = Counter(map(_citation_key, notes_of(original.item))), Counter(map(_citation_key, notes))
             if again := sum(sent[key] > count for key, count in counts.items()):
-                facts = {"what": describe_item(original.item), "had": counts.total(), "again": again}
-                yield {"at": f"{place}.content[0]", "said": original.number, **facts}
+                at, had = f"{place}.content[0]", counts.total()
+                yield facts_about(at, original.number, original.item, had=had, again=again)
 
 
 def _citation_key(note: Json) -> tuple[Any, ...]:
@@ -175,8 +160,8 @@ def _dropped_annotations(place: str, item: Json, history: History, placed: Outpu
     for original, edited in _find_annotated(item, history, placed):
         had = original.annotation_count
         if lost := had - _count_kept(original.item, item):
-            facts = {"what": describe_item(original.item), "had": had, "lost": lost, "edited": edited}
-            yield {"at": place, "said": original.number, "original": original, **facts}
+            counts = {"had": had, "lost": lost, "edited": edited}
+            yield facts_about(place, original.number, original.item, original=original, **counts)
 
 
 def _count_kept(original: Json, item: Json) -> int:

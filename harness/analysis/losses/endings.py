@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, is_assistant
+from harness.analysis.history.items import is_assistant
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, loss
+from harness.analysis.loss import LossFacts, facts_about, loss
 from harness.analysis.losses.examples import DEPLOY, REPLY, TEXT, ask, assistant, body, chained
 from harness.core.exchange import Json
 from harness.ending import failed, incomplete
@@ -17,34 +17,33 @@ from harness.items import function_call, message
 
 _STREAMED_REQUEST = body("P", stream=True)
 _HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_id"], off_schema=True)
-_CONTINUED = ask("P", chained("N"), turns=[[REPLY, incomplete()]])
 
 
 @loss(
     message="{what} from exchange {said}, whose response is {status}, comes back as if it were complete",
     fix="Check the `status` of a response, or the event that ends it; retry, or send the item back as `incomplete`.",
     loses=[
-        ask("P", "P A N", turns=[[REPLY, incomplete()]]),
+        ask(["P > A", incomplete()], "P A N"),
         ask(
             _STREAMED_REQUEST,
             ["P", assistant(TEXT, status="completed"), "N"],
-            turns=[[REPLY, incomplete("content_filter")]],
+            turns=[["A", incomplete("content_filter")]],
         ),
-        ask(_STREAMED_REQUEST, ["P", {"role": "assistant", "content": TEXT}, "N"], turns=[[REPLY, failed()]]),
-        ask("P", "P C O", turns=[[DEPLOY, incomplete()]]),
+        ask(_STREAMED_REQUEST, ["P", {"role": "assistant", "content": TEXT}, "N"], turns=[["A", failed()]]),
+        ask(["P > C", incomplete()], "P C O"),
         ask(_STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99)]),
         ask(_STREAMED_REQUEST, ["P", assistant(TEXT[:4]), "N"], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]),
         ask(_STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=9)]),
-        ask("P", chained("O"), turns=[[DEPLOY, incomplete()]]),
+        ask(["P > C", incomplete()], chained("O")),
     ],
     keeps=[
-        ask("P", "P A N", turns=[REPLY]),
-        ask("P", ["P", assistant(TEXT, status="incomplete"), "N"], turns=[[REPLY, incomplete()]]),
-        ask("P", chained("O"), turns=[[_HALF_CALL, incomplete()]]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[[REPLY, failed()], REPLY]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99), REPLY]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=5), DEPLOY]),
-        ask("P", "P A N", turns=[[REPLY, message("And"), incomplete()]]),
+        ask("P > A", "P A N"),
+        ask(["P > A", incomplete()], ["P", assistant(TEXT, status="incomplete"), "N"]),
+        ask(["P >", _HALF_CALL, incomplete()], chained("O")),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[["A", failed()], "A"]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99), "A"]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=5), "C"]),
+        ask(["P > A", message("And"), incomplete()], "P A N"),
     ],
 )
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -63,8 +62,8 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
     message="{what} from exchange {said}, whose response is {status}, is continued as if it were complete",
     fix="Check the `status` of a response: retry it, or tell the user that the answer is incomplete.",
     strict=True,
-    loses=[_CONTINUED],
-    keeps=[ask("P", chained("N"), turns=[REPLY]), ask("P", "N", turns=[[REPLY, incomplete()]])],
+    loses=[ask(["P > A", incomplete()], chained("N"))],
+    keeps=[ask("P > A", chained("N")), ask(["P > A", incomplete()], "N")],
 )
 def partial_continued(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Chains continue an incomplete response with a new user message, as an application may let the user decide."""
@@ -80,8 +79,7 @@ def _can_be_run(call: Json) -> bool:
 
 
 def _facts(place: str, original: OutputItem) -> LossFacts:
-    what, status = describe_item(original.item), original.reply.status
-    return {"at": place, "said": original.number, "what": what, "status": status}
+    return facts_about(place, original.number, original.item, status=original.reply.status)
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:

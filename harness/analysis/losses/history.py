@@ -14,7 +14,6 @@ from harness.analysis.history.items import (
     answered_id,
     client_call_id,
     count_pairs,
-    describe_item,
     is_assistant,
     is_typed,
     item_key,
@@ -23,25 +22,10 @@ from harness.analysis.history.items import (
 )
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.stringified_items import find_printed_item
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    NEXT,
-    NOTIFY,
-    PROMPT,
-    REPLY,
-    STATELESS,
-    TEXT,
-    THOUGHT,
-    ask,
-    assistant,
-    call,
-    chained,
-    output,
-    user,
-)
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import NEXT, PROMPT, STATELESS, TEXT, ask, assistant, call, chained, output, user
 from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
-from harness.contract.rule import Case, after
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import pluralize, quote
@@ -53,11 +37,6 @@ SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """The length in characters from which a user text is not doubled by chance; how many earlier requests are searched."""
 RECENT_REPLIES = 50
 """How many earlier replies are searched for a missing item."""
-_OUTPUTS = [output(), output("call_2")]
-_DONE_ANSWER = message("Done.")
-_DONE = assistant("Done.")
-
-
 _SEARCHING: Json = {"tools": [{"type": "web_search"}]}
 _SEARCH_AS_JSON = '{"type": "web_search_call", "id": "{0.output.0.id}"}'
 _REPEATED = "this transcript repeats {count} that it already contains; the first is {what} from exchange {said}"
@@ -68,38 +47,33 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
     message=_REPEATED,
     fix=_SEND_ONCE,
     loses=[
-        ask("P", chained("P A N"), turns=[REPLY]),
-        ask("P", chained("P", _DONE, "N"), turns=[_DONE_ANSWER]),
-        ask("P", chained("C O"), turns=[DEPLOY]),
-        after(
+        ask("P > A", chained("P A N")),
+        ask("P > A2", chained("P A2 N")),
+        ask("P > C", chained("C O")),
+        ask(
             Case({}, on="POST /conversations"),
             {"conversation": "{0.id}", "input": [PROMPT]},
             {"conversation": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]},
-            turns=[REPLY],
+            turns=["A"],
         ),
-        ask("P", "P A P A N", turns=[REPLY]),
-        ask("P", ["P", _DONE, "P", _DONE, "N"], turns=[_DONE_ANSWER]),
-        ask("P", ["P", *[assistant("It is live.")] * 2, "N"], turns=[message("It is live.")]),
-        ask("P", ["P", *[call(), output()] * 2, "N"], turns=[DEPLOY]),
-        ask("P", "P C O", ["P C O", _DONE, "P", _DONE, "N"], turns=[DEPLOY, _DONE_ANSWER]),
-        ask("P", [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, "N"], turns=[_DONE_ANSWER]),
-        ask(
-            "P",
-            ["P T C T", call("call_2", "notify", '{"who":"ops"}'), *_OUTPUTS],
-            turns=[[THOUGHT, DEPLOY, NOTIFY]],
-            **STATELESS,
-        ),
+        ask("P > A", "P A P A N"),
+        ask("P > A2", "P A2 P A2 N"),
+        ask(["P >", message("It is live.")], ["P", *[assistant("It is live.")] * 2, "N"]),
+        ask("P > C", "P C O C O N"),
+        ask("P > C", "P C O > A2", "P C O A2 P A2 N"),
+        ask("P > A2", [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), "A2 N"]),
+        ask("P > T C C2", "P T C T C2 O O2", **STATELESS),
     ],
     keeps=[
-        ask("P", [user("Again: Ship v2, please."), _DONE, "N"], turns=[_DONE_ANSWER]),
-        ask([user("no")], [user("no no")], turns=[_DONE_ANSWER]),
-        ask("P", chained("P"), turns=[REPLY]),
-        ask("P", "P A N", turns=[REPLY]),
-        ask("P", "P", "P A P A", turns=[REPLY, REPLY]),
-        ask("P", ["P", _DONE, "N", _DONE, user("Thanks.")], turns=[_DONE_ANSWER]),
-        ask("P A P", [*[PROMPT, assistant(TEXT)] * 2, "N"], turns=[REPLY]),
-        ask("P", ["N", user(TEXT), "A"], turns=[REPLY]),
-        ask("P", "P C O", ["P", *[call(), output()] * 2, "N"], turns=[DEPLOY, DEPLOY]),
+        ask("P > A2", [user("Again: Ship v2, please."), "A2 N"]),
+        ask([user("no"), "> A2"], [user("no no")]),
+        ask("P > A", chained("P")),
+        ask("P > A", "P A N"),
+        ask("P > A", "P > A", "P A P A"),
+        ask("P > A2", "P A2 N A2 N3"),
+        ask("P A P > A", "P A P A N"),
+        ask("P > A", ["N", user(TEXT), "A"]),
+        ask("P > C", "P C O > C", "P C O C O N"),
     ],
 )
 def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -119,19 +93,19 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
 def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     for place, number, item in found[:1]:
-        yield {"at": place, "said": number, "what": describe_item(item), "count": pluralize(len(found), "item")}
+        yield facts_about(place, number, item, count=pluralize(len(found), "item"))
 
 
 @loss(
     message=_REPEATED,
     fix=_SEND_ONCE,
     strict=True,
-    loses=[ask("P", chained("P N"), turns=[REPLY]), ask("P", chained("P O"), turns=[DEPLOY])],
+    loses=[ask("P > A", chained("P N")), ask("P > C", chained("P O"))],
     keeps=[
-        ask("P", chained("P"), turns=[REPLY]),
-        ask("P", chained("O"), turns=[DEPLOY]),
-        ask("P", chained("N"), turns=[REPLY]),
-        ask([user("Go on.")], chained(user("Go on."), "N"), turns=[REPLY]),
+        ask("P > A", chained("P")),
+        ask("P > C", chained("O")),
+        ask("P > A", chained("N")),
+        ask([user("Go on."), "> A"], chained(user("Go on."), "N")),
     ],
 )
 def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -221,13 +195,13 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     message="{what} from exchange {said} {became}",
     fix="Keep the items of a transcript unchanged, each with its `type` and all its members.",
     loses=[
-        ask("P", "P C O", ["P", user(""), user(""), "A N"], turns=[DEPLOY, REPLY]),
-        ask("P", ["P", user(""), "A N"], turns=[[THOUGHT, REPLY]]),
-        ask("P", "P C O", ["P", user(str(call())), "A N"], turns=[DEPLOY, REPLY]),
-        ask("P", "P C O", ["P", user(orjson.dumps(output()).decode()), "A N"], turns=[DEPLOY, REPLY]),
-        ask("P", ["P", assistant(str([{"type": "output_text", "text": TEXT}])), "N"], turns=[REPLY]),
+        ask("P > C", "P C O > A", ["P", user(""), user(""), "A N"]),
+        ask("P > T A", ["P", user(""), "A N"]),
+        ask("P > C", "P C O > A", ["P", user(str(call())), "A N"]),
+        ask("P > C", "P C O > A", ["P", user(orjson.dumps(output()).decode()), "A N"]),
+        ask("P > A", ["P", assistant(str([{"type": "output_text", "text": TEXT}])), "N"]),
         *(
-            ask("P", ["P", assistant(printed), "N"], turns=[REPLY])
+            ask("P > A", ["P", assistant(printed), "N"])
             for printed in (
                 str(assistant(TEXT)),
                 orjson.dumps(assistant(TEXT)).decode(),
@@ -235,33 +209,31 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
                 f"[ResponseOutputMessage(id='{{0.output.0.id}}', content=[ResponseOutputText(text='{TEXT}')])]",
             )
         ),
-        ask("P", "P C O", ["P", assistant(str([call(), output()])), "N"], turns=[DEPLOY]),
-        ask("P", ["P", user(""), "A N"], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask("P", ["P A", user("None"), "N"], turns=[[REPLY, web_search_call("v2")]], **_SEARCHING),
-        ask("P", ["P", user(_SEARCH_AS_JSON), "A N"], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
+        ask("P > C", "P C O", ["P", assistant(str([call(), output()])), "N"]),
+        ask(["P >", web_search_call("v2"), "A"], ["P", user(""), "A N"], **_SEARCHING),
+        ask(["P > A", web_search_call("v2")], ["P A", user("None"), "N"], **_SEARCHING),
+        ask(["P >", web_search_call("v2"), "A"], ["P", user(_SEARCH_AS_JSON), "A N"], **_SEARCHING),
         ask(
-            "P",
+            ["P >", web_search_call("v2"), "A"],
             ["P A", user([{"type": "input_text", "text": text} for text in (_SEARCH_AS_JSON, "So?")])],
-            turns=[[web_search_call("v2"), REPLY]],
             **_SEARCHING,
         ),
     ],
     keeps=[
-        ask("P", ["P A", user(""), "N"], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask(["P", user("")], ["P", user(""), "A"], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask("P", ["P", user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")], turns=[REPLY]),
-        ask("P", ["P A", user("")], turns=[REPLY]),
-        ask("P", ["P C", user(""), "O"], turns=[[THOUGHT, DEPLOY]]),
+        ask(["P >", web_search_call("v2"), "A"], ["P A", user(""), "N"], **_SEARCHING),
+        ask(["P", user(""), ">", web_search_call("v2"), "A"], ["P", user(""), "A"], **_SEARCHING),
+        ask("P > A", ["P", user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")]),
+        ask("P > A", ["P A", user("")]),
+        ask("P > T C", ["P C", user(""), "O"]),
         ask(
-            "P",
-            "P C O",
+            "P > C",
+            "P C O > A",
             ["P", user(f"The conversation so far:\n1. user: Ship v2.\n2. {call()}\n3. {output()}")],
-            turns=[DEPLOY, REPLY],
         ),
-        ask("P", "P C O", [user(orjson.dumps([PROMPT, call(), output()]).decode())], turns=[DEPLOY, REPLY]),
-        ask("P", [user('{"type": "report", "ref": "v2"}')], turns=[function_call("f", "{}")]),
-        ask("P", [user(str(assistant(TEXT)))], turns=[REPLY]),
-        ask("P", ["P A", assistant(str(assistant(TEXT))), "N"], turns=[REPLY]),
+        ask("P > C", "P C O > A", [user(orjson.dumps([PROMPT, call(), output()]).decode())]),
+        ask(["P >", function_call("f", "{}")], [user('{"type": "report", "ref": "v2"}')]),
+        ask("P > A", [user(str(assistant(TEXT)))]),
+        ask("P > A", ["P A", assistant(str(assistant(TEXT))), "N"]),
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -282,7 +254,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
             )
             if lost:
                 instead = f"a message {quote(words)} instead" if words else "an empty message"
-                yield _coercion_facts(place, *lost, f"is missing, and this request has {instead}")
+                yield facts_about(place, *lost, became=f"is missing, and this request has {instead}")
         else:
             texts = {
                 words: None,
@@ -292,11 +264,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
             found = (find_printed_item(text.strip(), history, is_said=is_said) for text in texts)
             for number, printed in filter(None, found):
                 if not here & set(_item_ids(printed)) and item_key(printed) not in request.item_keys:
-                    yield _coercion_facts(place, number, printed, "became a message with its JSON as text")
-
-
-def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFacts:
-    return {"at": place, "said": number, "what": describe_item(item), "became": became}
+                    yield facts_about(place, number, printed, became="became a message with its JSON as text")
 
 
 def _says_nothing(item: Json) -> bool:

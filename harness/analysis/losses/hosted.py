@@ -5,40 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import client_call_id, describe_item, is_hosted, item_key, item_type
+from harness.analysis.history.items import client_call_id, is_hosted, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, body, call, output, user
-from harness.contract.rule import Case, after
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import ask, sketch
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
-from harness.items import compaction, image_generation_call, message, web_search_call
+from harness.items import compaction, image_generation_call, web_search_call
 
 _SEARCHING: Json = {"tools": [{"type": "web_search"}]}
 _SEARCHED: Json = {"type": "web_search_call", "id": "{0.output.0.id}", "status": "completed"}
-_LAST = user("Who knows of it?")
 _COMPACTED = {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}
 
 
-def _after_compaction(*then: Json) -> Case:
+def _after_compaction(*then: str | Json) -> Case:
     """Build an example in which a conversation of two turns is compacted and continued."""
-    whole = [PROMPT, call(), output(), assistant(TEXT)]
-    compact = Case({"model": "gpt-4.1", "input": whole}, on="POST /responses/compact")
-    return after(body("P"), compact, {"input": [*then]}, turns=[DEPLOY])
+    compact = Case({"model": "gpt-4.1", "input": sketch("P C O A")}, on="POST /responses/compact")
+    return ask("P > C", compact, [*then])
 
 
 @loss(
     message="{what} from exchange {said} is not in this request, nor is all that it replaced: the client dropped it",
     fix="Send a compaction back in place of the items that it replaced; nothing else has what the model knew of them.",
-    loses=[
-        _after_compaction(PROMPT, NEXT),
-        ask("P A N", ["N", assistant("Done."), _LAST], turns=[[compaction(), message("Done.")]]),
-    ],
+    loses=[_after_compaction("P N"), ask(["P A N >", compaction(), "A2"], "N A2 N2")],
     keeps=[
-        _after_compaction(PROMPT, _COMPACTED, NEXT),
-        _after_compaction(PROMPT, call(), output(), assistant(TEXT), NEXT),
-        _after_compaction(NEXT),
-        ask("P A N", ["P A N", assistant("Done."), _LAST], turns=[[compaction(), message("Done.")]]),
+        _after_compaction("P", _COMPACTED, "N"),
+        _after_compaction("P C O A N"),
+        _after_compaction("N"),
+        ask(["P A N >", compaction(), "A2"], "P A N A2 N2"),
     ],
 )
 def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -55,7 +50,7 @@ def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[Lo
         return
     replaced = {key for key in before.item_keys if key[0] != "user"}
     if replaced - here and (place := _find_continuation(original, request, history)):
-        yield {"at": place, "said": original.number, "what": describe_item(original.item)}
+        yield facts_about(place, original.number, original.item)
 
 
 def _find_continuation(original: OutputItem, request: HistoryRequest, history: History) -> str:
@@ -72,8 +67,8 @@ def _find_continuation(original: OutputItem, request: HistoryRequest, history: H
 
 
 _GONE = "{what} from exchange {said} is missing from this request, which continues its response"
-_SEARCH_DROPPED = ask("P", "P C O", turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING)
-_SEARCH_KEPT = ask("P", ["P", _SEARCHED, "C O"], turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING)
+_SEARCH_DROPPED = ask(["P >", web_search_call("v2"), "C"], "P C O", **_SEARCHING)
+_SEARCH_KEPT = ask(["P >", web_search_call("v2"), "C"], ["P", _SEARCHED, "C O"], **_SEARCHING)
 
 
 @loss(
@@ -82,8 +77,8 @@ _SEARCH_KEPT = ask("P", ["P", _SEARCHED, "C O"], turns=[[web_search_call("v2"), 
     loses=[_SEARCH_DROPPED],
     keeps=[
         _SEARCH_KEPT,
-        ask("P", "P A N", turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask("P", "P C O", turns=[[web_search_call("v2"), DEPLOY]], store=False, **_SEARCHING),
+        ask(["P >", web_search_call("v2"), "A"], "P A N", **_SEARCHING),
+        ask(["P >", web_search_call("v2"), "C"], "P C O", store=False, **_SEARCHING),
     ],
 )
 def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -99,10 +94,10 @@ def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     fix="Send all output of a response back: the model does not see again what its tools did.",
     strict=True,
     loses=[
-        ask("P", "P A N", turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
-        ask("P", "P N", turns=[image_generation_call()], tools=[{"type": "image_generation"}]),
+        ask(["P >", web_search_call("v2"), "A"], "P A N", **_SEARCHING),
+        ask(["P >", image_generation_call()], "P N", tools=[{"type": "image_generation"}]),
     ],
-    keeps=[_SEARCH_KEPT, ask("P", "N", turns=[[web_search_call("v2"), REPLY]], **_SEARCHING)],
+    keeps=[_SEARCH_KEPT, ask(["P >", web_search_call("v2"), "A"], "N", **_SEARCHING)],
 )
 def item_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Histories lack a search, a picture or another call of the API; many clients keep only what was said."""
@@ -125,7 +120,7 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
                 and as_string(sibling.get("id")) not in here
                 and history.is_same_agent(replies[0].request, request)
             ):
-                yield False, {"at": new[0][0], "said": replies[0].number, "what": describe_item(sibling)}
+                yield False, facts_about(new[0][0], replies[0].number, sibling)
     told = set[str]()
     for index, (place, item) in enumerate(request.placed_items):
         repeated = history.find_original(item)
@@ -135,4 +130,4 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
                 told.add(id)
                 is_loop = index > last_prompt and any(map(client_call_id, repeated.reply.output))
                 is_call = item_type(sibling).endswith("_call") and repeated.reply.request.body.get("store") is not False
-                yield is_loop and is_call, {"at": place, "said": repeated.number, "what": describe_item(sibling)}
+                yield is_loop and is_call, facts_about(place, repeated.number, sibling)

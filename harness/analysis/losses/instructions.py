@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, message_text
+from harness.analysis.history.items import message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, PROMPT, REPLY, TOOLS, ask, body, call, chained, output
-from harness.contract.rule import Case, after
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import TOOLS, ask, body, chained
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 
@@ -19,32 +19,31 @@ OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
 _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
 _AS_JSON: Json = {"format": {"type": "json_schema", "name": "release", "schema": {"type": "object"}}}
-_ANSWERED = [PROMPT, call(), output()]
-_CHAINED: Json = {"previous_response_id": "{0.id}", "input": [output()]}
 _GONE = "the instructions of exchange {said}, which returned {what}, are missing: the model continues without any"
 _FIX = "Send `instructions` with each request: `previous_response_id` and `conversation` do not carry them over."
 
 
-def _then(later: Json, **first: object) -> Case:
-    return after(body("P", **first or _AGENT), later, turns=[DEPLOY])
+def _then(later: Json, *first: Json, **members: object) -> Case:
+    """Build an example in which a call is answered; `first` are items before the prompt."""
+    return ask(body(*first, "P", **members or _AGENT), later, turns=["C"])
 
 
 @loss(
     message=_GONE,
     fix=_FIX,
     loses=[
-        _then({"input": _ANSWERED, "tools": TOOLS}),
-        _then({**_CHAINED, "tools": TOOLS}),
-        _then({"input": _ANSWERED, "tools": TOOLS, "instructions": " "}),
-        _then({"input": _ANSWERED, "tools": TOOLS}, input=[_SYSTEM, PROMPT], tools=TOOLS),
+        _then(body("P C O", tools=TOOLS)),
+        _then({**chained("O"), "tools": TOOLS}),
+        _then(body("P C O", tools=TOOLS, instructions=" ")),
+        _then(body("P C O", tools=TOOLS), _SYSTEM, tools=TOOLS),
     ],
     keeps=[
-        _then({"input": _ANSWERED, **_AGENT}),
-        _then({"input": _ANSWERED, "tools": TOOLS, "instructions": "You run the operations."}),
-        _then({"input": [{**_SYSTEM, "role": "developer"}, *_ANSWERED], "tools": TOOLS}),
-        _then({"input": _ANSWERED, "tools": TOOLS}, tools=TOOLS),
-        _then({**_CHAINED, "tools": TOOLS}, input=[_SYSTEM, PROMPT], tools=TOOLS),
-        _then({"input": _ANSWERED, "tools": TOOLS[:1]}),
+        _then(body("P C O", **_AGENT)),
+        _then(body("P C O", tools=TOOLS, instructions="You run the operations.")),
+        _then(body({**_SYSTEM, "role": "developer"}, "P C O", tools=TOOLS)),
+        _then(body("P C O", tools=TOOLS), tools=TOOLS),
+        _then({**chained("O"), "tools": TOOLS}, _SYSTEM, tools=TOOLS),
+        _then(body("P C O", tools=TOOLS[:1])),
     ],
 )
 def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -55,21 +54,18 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.tool_names and before.tool_names == request.tool_names and _has_lost_instructions(before, request):
-            yield _facts(place, original)
+            yield facts_about(place, original.number, original.item)
 
 
 @loss(
     message=_GONE,
     fix=_FIX,
     strict=True,
-    loses=[
-        ask(body("P", instructions="You plan."), chained("N"), turns=[REPLY]),
-        ask(body("P", instructions="You plan."), "P A N", turns=[REPLY]),
-    ],
+    loses=[ask("P > A", chained("N"), by=["plan"]), ask("P > A", "P A N", by=["plan"])],
     keeps=[
-        ask("P", "P A N", turns=[REPLY], instructions="You plan."),
-        ask("P", "P A N", turns=[REPLY]),
-        _then({"input": _ANSWERED, "tools": TOOLS[:1]}),
+        ask("P > A", "P A N", instructions="You plan."),
+        ask("P > A", "P A N"),
+        _then(body("P C O", tools=TOOLS[:1])),
     ],
 )
 def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -79,18 +75,18 @@ def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[
     original = _find_continued(request, history)
     before = original.reply.request if original else request
     if original and before.tool_names == request.tool_names and _has_lost_instructions(before, request):
-        yield _facts(request.placed_items[-1][0], original)
+        yield facts_about(request.placed_items[-1][0], original.number, original.item)
 
 
 @loss(
     message="the tools of exchange {said}, which returned {what}, are missing: the model can call none",
     fix="Send `tools` with each request, unless the model should not call any.",
     strict=True,
-    loses=[_then({"input": _ANSWERED, "instructions": "You run operations."})],
+    loses=[_then(body("P C O", instructions="You run operations."))],
     keeps=[
-        _then({"input": _ANSWERED, **_AGENT}),
-        _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]}),
-        _then({"input": _ANSWERED, "instructions": "You write the invoice."}),
+        _then(body("P C O", **_AGENT)),
+        _then(body("P C O", **{**_AGENT, "tools": TOOLS[:1]})),
+        _then(body("P C O", instructions="You write the invoice.")),
     ],
 )
 def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -102,21 +98,21 @@ def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFac
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.tool_names and not request.tool_names and now in ("", before.masked_instructions.strip()):
-            yield _facts(place, original)
+            yield facts_about(place, original.number, original.item)
 
 
 @loss(
     message="the `text.format` of exchange {said}, which returned {what}, is missing: the answer may be any text",
     fix="Send `text.format` with each request: `previous_response_id` and `conversation` do not carry it over.",
     loses=[
-        _then({"input": _ANSWERED, **_AGENT}, input=[PROMPT], **_AGENT, text=_AS_JSON),
-        _then({**_CHAINED, **_AGENT, "text": {"verbosity": "low"}}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+        _then(body("P C O", **_AGENT), **_AGENT, text=_AS_JSON),
+        _then({**chained("O"), **_AGENT, "text": {"verbosity": "low"}}, **_AGENT, text=_AS_JSON),
     ],
     keeps=[
-        _then({"input": _ANSWERED, **_AGENT, "text": _AS_JSON}, input=[PROMPT], **_AGENT, text=_AS_JSON),
-        _then({"input": _ANSWERED, **_AGENT, "text": _AS_JSON}),
-        _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]}, input=[PROMPT], **_AGENT, text=_AS_JSON),
-        _then(body(*_ANSWERED, "N", **_AGENT), input=[PROMPT], **_AGENT, text=_AS_JSON),
+        _then(body("P C O", **_AGENT, text=_AS_JSON), **_AGENT, text=_AS_JSON),
+        _then(body("P C O", **_AGENT, text=_AS_JSON)),
+        _then(body("P C O", **{**_AGENT, "tools": TOOLS[:1]}), **_AGENT, text=_AS_JSON),
+        _then(body("P C O N", **_AGENT), **_AGENT, text=_AS_JSON),
     ],
 )
 def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -124,7 +120,7 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.agent == request.agent and before.asks_for_json and not request.asks_for_json:
-            yield _facts(place, original)
+            yield facts_about(place, original.number, original.item)
 
 
 def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
@@ -154,7 +150,3 @@ def _has_lost_instructions(before: HistoryRequest, request: HistoryRequest) -> b
     # A system or developer message instructs the model just as well.
     is_told = any(item.get("role") in INSTRUCTION_ROLES and message_text(item) for item in request.transcript.items)
     return not is_told and not as_string(request.body.get("instructions")).strip()
-
-
-def _facts(place: str, original: OutputItem) -> Json:
-    return {"at": place, "said": original.number, "what": describe_item(original.item)}

@@ -8,62 +8,36 @@ from itertools import pairwise
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    ENCRYPTED_THOUGHT,
-    NEXT,
-    NOTIFY,
-    PROMPT,
-    REPLY,
-    STATELESS,
-    TEXT,
-    THOUGHT,
-    ask,
-    assistant,
-    call,
-    output,
-    user,
-)
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, STATELESS, ask, assistant, output
 from harness.analysis.losses.tools import is_not_executed
 from harness.core.exchange import Json
-from harness.items import message
 
 MESSAGE = "{what} comes after {other}, but came before it in exchange {said}"
 FIX = "Send the items of a response back in the order of its `output`; only outputs may come between them."
-_NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
-_REASONING_MODEL: Json = {"model": "gpt-5"}
 _SECOND_THOUGHT: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": "{0.output.2.encrypted_content}"}
-_ANSWERED = [call(), _NOTIFY_CALL, output(), output("call_2")]
-_CALLS_SWAPPED = ask("P", ["P", _NOTIFY_CALL, output("call_2", "told"), "C O"], turns=[[DEPLOY, NOTIFY]])
-_CALL_BEFORE_TEXT = ask("P", "P C A O", turns=[[REPLY, DEPLOY]])
-_TOLD, _LAST = "The operators know of it, all of them.", user("Thanks.")
-_TURNS = [REPLY, message(_TOLD)]
-_TWO_TURNS = ([PROMPT], [PROMPT, assistant(TEXT), NEXT])
-_ORDER_KEPT = ask("P", ["P C O", _NOTIFY_CALL, output("call_2", "told"), "A N"], turns=[[DEPLOY, NOTIFY, REPLY]])
+_CALLS_SWAPPED = ask("P > C C2", ["P C2", output("call_2", "told"), "C O"])
+_CALL_BEFORE_TEXT = ask("P > A C", "P C A O")
+_TWO_TURNS = ("P > A", "P A N > A3")
+_ORDER_KEPT = ask("P > C C2 A", ["P C O C2", output("call_2", "told"), "A N"])
 
 
 @loss(
     message=MESSAGE,
     fix=FIX,
     loses=[
-        ask("P", "P C O A", turns=[[REPLY, DEPLOY]]),
-        ask(
-            "P",
-            ["P C", {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, "O"],
-            turns=[[THOUGHT, DEPLOY]],
-            **_REASONING_MODEL,
-        ),
-        ask("P", "P O C", turns=[DEPLOY]),
-        ask("P", ["P T", _SECOND_THOUGHT, *_ANSWERED], turns=[[THOUGHT, DEPLOY, THOUGHT, NOTIFY]], **STATELESS),
+        ask("P > A C", "P C O A"),
+        ask("P > T C", ["P C", {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, "O"], model="gpt-5"),
+        ask("P > C", "P O C"),
+        ask("P > T C T C2", ["P T", _SECOND_THOUGHT, "C C2 O O2"], **STATELESS),
     ],
     keeps=[
-        ask("P", "P T C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P > T C", "P T C O", **STATELESS),
         _ORDER_KEPT,
         _CALLS_SWAPPED,
         _CALL_BEFORE_TEXT,
-        ask("P", "P C O A N", turns=[[DEPLOY, REPLY]]),
-        ask("P", "N", [assistant("Later."), "A"], turns=[REPLY]),
+        ask("P > C A", "P C O A N"),
+        ask("P > A", "N", [assistant("Later."), "A"]),
     ],
 )
 def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -85,15 +59,8 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
 @loss(
     message="{what} from exchange {said} comes after {other} from exchange {later}, but came before it",
     fix="Send the turns of a conversation back in the order in which they happened.",
-    loses=[
-        ask(*_TWO_TURNS, ["N", assistant(_TOLD), "P A", _LAST], turns=_TURNS),
-        ask(*_TWO_TURNS, ["P", assistant(_TOLD), "N A", _LAST], turns=_TURNS),
-    ],
-    keeps=[
-        ask(*_TWO_TURNS, ["P A N", assistant(_TOLD), _LAST], turns=_TURNS),
-        ask("P", "N", ["N", assistant(_TOLD), "P A", _LAST], turns=_TURNS),
-        ask(*_TWO_TURNS, [assistant(_TOLD), _LAST], turns=_TURNS),
-    ],
+    loses=[ask(*_TWO_TURNS, "N A3 P A N3"), ask(*_TWO_TURNS, "P A3 N A N3")],
+    keeps=[ask(*_TWO_TURNS, "P A N A3 N3"), ask("P > A", "N > A3", "N A3 P A N3"), ask(*_TWO_TURNS, "A3 N3")],
 )
 def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Answers come back after a later answer whose request had them in its history."""
@@ -109,7 +76,7 @@ def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFac
                 original.reply.request, request
             ):
                 other = {"other": describe_item(latest.item), "later": latest.number}
-                yield {"at": place, "said": original.number, "what": describe_item(original.item), **other}
+                yield facts_about(place, original.number, original.item, **other)
         else:
             latest = original
 
@@ -140,7 +107,7 @@ def _find_calls_after_their_outputs(request: HistoryRequest, history: History) -
             early = answered.get(id) if id not in called else None
             called.add(id)
             if early and (original := history.find_call(id)):
-                yield {"at": place, "said": original.number, "what": describe_item(item), "other": describe_item(early)}
+                yield facts_about(place, original.number, item, other=describe_item(early))
         elif id := answered_id(item):
             answered.setdefault(id, item)
 

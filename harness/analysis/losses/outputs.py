@@ -13,22 +13,9 @@ from harness.analysis.history.items import answered_id, client_call_id, describe
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.stringified_items import parse_literal
 from harness.analysis.history.tool_results import output_text
-from harness.analysis.loss import LossFacts, loss
+from harness.analysis.loss import LossFacts, facts_about, loss
 from harness.analysis.losses.calls import find_hosted
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    NEXT,
-    NOTIFY,
-    PROMPT,
-    REPLY,
-    TEXT,
-    ask,
-    assistant,
-    body,
-    call,
-    chained,
-    output,
-)
+from harness.analysis.losses.examples import ask, body, chained, output
 from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -50,54 +37,49 @@ _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
 _SHELL: Json = {"model": "gpt-5.6-sol", "tools": [{"type": "shell"}]}
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/v2.png"}
-_SERVER = {
-    "type": "mcp",
-    "server_label": "prod",
-    "server_url": "https://mcp.example.org/sse",
-    "require_approval": "never",
-}
+_PROD = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
+_SERVER = {**_PROD, "require_approval": "never"}
 _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 
 
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     """Build an example in which a later request sends another output for a call."""
-    return ask("P", ["P C", output(value=first)], ["P C", output(value=output_value), "A N"], turns=[DEPLOY, REPLY])
+    return ask("P > C", ["P C", output(value=first), "> A"], ["P C", output(value=output_value), "A N"])
 
 
 def _changed_shell_case(*printed: Json) -> Case:
     """Build an example in which a later request sends another output of a command, which had printed two texts."""
     first = {"stdout": "v2 is live", "stderr": "no warnings", "outcome": {"type": "exit", "exit_code": 0}}
-    calls = [PROMPT, {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ship v2"]}}]
+    calls = ["P", {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ship v2"]}}]
     before, now = (
         {"type": "shell_call_output", "call_id": "call_1", "output": parts}
         for parts in ([first], [{**first, **changed} for changed in printed])
     )
-    turns = [shell_call("ship v2", call_id="call_1"), REPLY]
-    return ask("P", [*calls, before], [*calls, now, "A N"], turns=turns, **_SHELL)
+    made = shell_call("ship v2", call_id="call_1")
+    return ask(["P >", made], [*calls, before, "> A"], [*calls, now, "A N"], **_SHELL)
 
 
 def _changed_approval_case(approve: bool) -> Case:
     """Build an example in which a later request says whether a call was approved, which it was."""
     asked = {"type": "mcp_approval_request", "id": "{0.output.0.id}", "server_label": "prod"}
-    calls = [PROMPT, {**asked, "name": "deploy", "arguments": '{"ref":"v2"}'}]
+    calls = ["P", {**asked, "name": "deploy", "arguments": '{"ref":"v2"}'}]
     then = [*calls, {**_APPROVAL_RESPONSE, "approve": approve}, "A N"]
-    turns = [mcp_approval_request("prod", "deploy", {"ref": "v2"}), REPLY]
-    tools = [{**_SERVER, "require_approval": "always"}]
-    return ask("P", [*calls, _APPROVAL_RESPONSE], then, turns=turns, tools=tools)
+    made = mcp_approval_request("prod", "deploy", {"ref": "v2"})
+    tools = [{**_PROD, "require_approval": "always"}]
+    return ask(["P >", made], [*calls, _APPROVAL_RESPONSE, "> A"], then, tools=tools)
 
 
 def _two_outputs_case(first: str, second: str) -> Case:
     """Build an example in which a later request sends these outputs for two calls."""
-    calls = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
-    then = [*calls, output(value=first), output("call_2", second), assistant(TEXT), NEXT]
-    return ask("P", [*calls, "O", output("call_2", "ops were told")], then, turns=[[DEPLOY, NOTIFY], REPLY])
+    then = ["P C C2", output(value=first), output("call_2", second), "A N"]
+    return ask("P > C C2", ["P C C2 O", output("call_2", "ops were told"), "> A"], then)
 
 
 def _mcp_case(**changed: Any) -> Case:
     """Build an example in which an MCP call comes back with changed members."""
     members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
     back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
-    return ask("P", ["P", back, "A N"], turns=[[mcp_call(**members), REPLY]], tools=[_SERVER])
+    return ask(["P >", mcp_call(**members), "A"], ["P", back, "A N"], tools=[_SERVER])
 
 
 def _code_case(**changed: Any) -> Case:
@@ -106,8 +88,7 @@ def _code_case(**changed: Any) -> Case:
     back = {"type": "code_interpreter_call", "id": "{0.output.0.id}", "status": "completed", **members, **changed}
     made = code_interpreter_call("6 * 7", container_id="cntr_1", outputs=members["outputs"])
     tools = [{"type": "code_interpreter", "container": {"type": "auto"}}]
-    include = ["code_interpreter_call.outputs"]
-    return ask("P", ["P", back, "A N"], turns=[[made, REPLY]], tools=tools, include=include)
+    return ask(["P >", made, "A"], ["P", back, "A N"], tools=tools, include=["code_interpreter_call.outputs"])
 
 
 @loss(
@@ -147,8 +128,8 @@ def _code_case(**changed: Any) -> Case:
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
         _mcp_case(output=None),
-        ask("P", ["P C O", output("call_9")], ["P C", output(value="")], turns=[DEPLOY]),
-        ask("P", "P C O", "P", ["P C", output(value="")], turns=[DEPLOY, REPLY, DEPLOY]),
+        ask("P > C", ["P C O", output("call_9")], ["P C", output(value="")]),
+        ask("P > C", "P C O > A", "P > C", ["P C", output(value="")]),
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -254,19 +235,18 @@ def _describe_damage(was: str, now: str) -> str:
     message="{what} answers a call from exchange {said} a second time",
     fix="Answer each call only once, in the request that follows it.",
     loses=[
-        ask("P", chained("O"), {"previous_response_id": "{1.id}", "input": [output()]}, turns=[DEPLOY]),
-        ask("P", ["P C O", output(value="v2 is up")], turns=[DEPLOY]),
+        ask("P > C", chained("O"), chained("O", to=1)),
+        ask("P > C", ["P C O", output(value="v2 is up")]),
         ask(
-            "P",
+            ["P >", mcp_approval_request("prod", "deploy", {"ref": "v2"})],
             chained(_APPROVAL_RESPONSE),
-            {"previous_response_id": "{1.id}", "input": [_APPROVAL_RESPONSE]},
-            turns=[mcp_approval_request("prod", "deploy", {"ref": "v2"})],
+            chained(_APPROVAL_RESPONSE, to=1),
         ),
     ],
     keeps=[
-        ask("P", *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
-        ask("P", *[body("P C O")] * 2, turns=[DEPLOY]),
-        ask("P", "P C O", "P C O C O", turns=[DEPLOY, DEPLOY]),
+        ask("P > C", chained("O"), chained("O")),
+        ask("P > C", *[body("P C O")] * 2),
+        ask("P > C", "P C O > C", "P C O C O"),
     ],
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -281,14 +261,14 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
             original = history.by_call[id][-1]
             # An asynchronous call is answered at once with a note, and later with its result.
             if answers[id] > max(1, calls[id]) and not original.item.get("async"):
-                yield {"at": place, "said": original.number, "what": describe_item(item)}
+                yield facts_about(place, original.number, item)
 
 
 @loss(
     message="{what} from exchange {said} was answered with a printed object: {now}",
     fix="Await what the tool returns, and serialize it as text or JSON; send images and files as a list of parts.",
     loses=[
-        ask("P", ["P C", output(value=text)], turns=[DEPLOY])
+        ask("P > C", ["P C", output(value=text)])
         for text in (
             "[object Promise]",
             "<coroutine object deploy at 0x7f3c2a1b>",
@@ -299,7 +279,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
         )
     ],
     keeps=[
-        ask("P", ["P C", output(value=text)], turns=[DEPLOY])
+        ask("P > C", ["P C", output(value=text)])
         for text in (
             *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object]."),
             *(json.dumps(_OUTPUT_PARTS), '[{"type": "input_image"}]', "[[]]", "[{"),
@@ -312,12 +292,7 @@ def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFa
         text = output_text(item).strip() if id in history.by_call else ""
         if PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")) or _is_printed_item(text, id):
             original = history.by_call[id][-1]
-            yield {
-                "at": f"{place}.output",
-                "said": original.number,
-                "what": describe_item(original.item),
-                "now": quote(text),
-            }
+            yield facts_about(f"{place}.output", original.number, original.item, now=quote(text))
 
 
 def _is_printed_parts(text: Any) -> bool:

@@ -15,11 +15,11 @@ from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, body, user
+from harness.analysis.losses.examples import NEXT, PROMPT, TEXT, ask, assistant, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
-from harness.contract.rule import after
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
@@ -46,19 +46,13 @@ _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
 _PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
 _TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
-_TOLD = "The operators know of it, all of them."
-_TOLD_REPLY, _LAST = message(_TOLD), user("Thanks.")
-_TURNS = [REPLY, _TOLD_REPLY]
+
 _FIX = "Append each user message to the history as it was sent, before its answer."
 
 
-def _third_request(*prompt: Json) -> list[Json]:
-    """Build a third request, with `prompt` in place of the second user message."""
-    return [PROMPT, assistant(TEXT), *prompt, assistant(_TOLD), _LAST]
-
-
-def _talk(*prompt: Json) -> tuple[list[Json], ...]:
-    return [PROMPT], [PROMPT, assistant(TEXT), NEXT], _third_request(*prompt)
+def _talk(*prompt: Json) -> Case:
+    """Build an example of three requests, the last with `prompt` in place of the second user message."""
+    return ask("P > A", "P A N > A3", ["P A", *prompt, "A3 N3"])
 
 
 class _Turn(NamedTuple):
@@ -85,25 +79,25 @@ class _Turn(NamedTuple):
     message="the user's {what} from exchange {said} is {gone} a history that has {rest}",
     fix=_FIX,
     loses=[
-        ask(*_talk(), turns=_TURNS),
-        ask(*_talk(user("")), turns=_TURNS),
-        ask("P", [user([{"type": "input_text", "text": ""}]), "A N"], turns=[REPLY]),
-        ask("P", [user([]), "A N"], turns=[REPLY]),
-        ask([user([_TEXT_PART, _PICTURE])], [user([_PICTURE]), "A N"], turns=[REPLY]),
-        ask("P", [user(" "), "C O"], turns=[DEPLOY]),
-        ask("P", "C O", turns=[DEPLOY]),
+        _talk(),
+        _talk(user("")),
+        ask("P > A", [user([{"type": "input_text", "text": ""}]), "A N"]),
+        ask("P > A", [user([]), "A N"]),
+        ask([user([_TEXT_PART, _PICTURE]), "> A"], [user([_PICTURE]), "A N"]),
+        ask("P > C", [user(" "), "C O"]),
+        ask("P > C", "C O"),
     ],
     keeps=[
-        ask(*_talk(NEXT), turns=_TURNS),
-        ask(*_talk(user("In other words: is it live?")), turns=_TURNS),
-        ask(*_talk()[:2], ["A N", assistant(_TOLD), _LAST], turns=_TURNS),
-        ask(*_talk()[:2], [user(f"I asked: {NEXT['content']}"), "A", assistant(_TOLD), _LAST], turns=_TURNS),
-        ask("P", "A N", turns=[REPLY]),
-        ask(["P", user("It is noon.")], "P A N", turns=[REPLY]),
-        ask("P", ["P C O", user("Answer now.")], "P C O A N", turns=[DEPLOY, REPLY]),
-        ask("P", ["P A N", user("It is noon.")], _third_request(NEXT), turns=_TURNS),
-        after(body("P", instructions="You plan."), body("C O", instructions="You run operations."), turns=[DEPLOY]),
-        ask("P", "C O", turns=[DEPLOY], instructions=f"The user said: {PROMPT['content']}"),
+        _talk(NEXT),
+        _talk(user("In other words: is it live?")),
+        ask("P > A", "P A N > A3", "A N A3 N3"),
+        ask("P > A", "P A N > A3", [user(f"I asked: {NEXT['content']}"), "A A3 N3"]),
+        ask("P > A", "A N"),
+        ask(["P", user("It is noon."), "> A"], "P A N"),
+        ask("P > C", ["P C O", user("Answer now."), "> A"], "P C O A N"),
+        ask("P > A", ["P A N", user("It is noon."), "> A3"], "P A N A3 N3"),
+        ask("P > C", "C O", by=("plan", "run operations")),
+        ask("P > C", "C O", instructions=f"The user said: {PROMPT['content']}"),
     ],
 )
 def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -139,38 +133,34 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     message="the user's {what} from exchange {said} {how}",
     fix=_FIX,
     loses=[
-        ask(*_talk(user("[object Object]")), turns=_TURNS),
-        ask("P", [user(f"{PROMPT['content']} {_PICTURE}"), "A N"], turns=[REPLY]),
-        ask(*_talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))), turns=_TURNS),
-        ask(*_talk(assistant(NEXT["content"])), turns=_TURNS),
-        ask(*_talk({**NEXT, "role": "developer"}), turns=_TURNS),
-        ask(*_talk()[:2], ["P A", assistant(_TOLD), "N", _LAST], turns=_TURNS),
-        ask("P", [user("Ship v3, please."), "A N"], turns=[REPLY]),
-        ask("P", [user("Ship v2, please, and v3"), "A N"], turns=[REPLY]),
-        ask([user("Ship v2 to test")], [user("Ship v2"), "C O"], turns=[DEPLOY]),
-        ask([user("Do not ship it")], [user("ship it"), "A N"], turns=[REPLY]),
-        ask([user("Yes.")], [user("No."), assistant(TEXT, id="{0.output.0.id}"), "N"], turns=[REPLY]),
-        ask([user("Pay 10000.")], [user("Pay 90000."), "A N"], turns=[REPLY]),
-        ask(*_talk(user("And")), turns=_TURNS),
-        ask(*_talk(PROMPT), turns=_TURNS),
-        ask("P", "A P N", turns=[REPLY]),
-        after(
-            body("P", instructions="You route."),
-            body(user("Ship v3, please."), "C O", instructions="You plan."),
-            turns=[DEPLOY],
-        ),
+        _talk(user("[object Object]")),
+        ask("P > A", [user(f"{PROMPT['content']} {_PICTURE}"), "A N"]),
+        _talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))),
+        _talk(assistant(NEXT["content"])),
+        _talk({**NEXT, "role": "developer"}),
+        ask("P > A", "P A N > A3", "P A A3 N N3"),
+        ask("P > A", [user("Ship v3, please."), "A N"]),
+        ask("P > A", [user("Ship v2, please, and v3"), "A N"]),
+        ask([user("Ship v2 to test"), "> C"], [user("Ship v2"), "C O"]),
+        ask([user("Do not ship it"), "> A"], [user("ship it"), "A N"]),
+        ask([user("Yes."), "> A"], [user("No."), assistant(TEXT, id="{0.output.0.id}"), "N"]),
+        ask([user("Pay 10000."), "> A"], [user("Pay 90000."), "A N"]),
+        _talk(user("And")),
+        _talk(PROMPT),
+        ask("P > A", "A P N"),
+        ask("P > C", [user("Ship v3, please."), "C O"], by=("route", "plan")),
     ],
     keeps=[
-        ask(*_talk(NEXT), turns=_TURNS),
-        ask(*_talk(user("[left out]")), turns=_TURNS),
-        ask("P", [user("Ship *, please."), "A N"], turns=[REPLY]),
-        ask("P", [user("Ann: Ship v2, please."), "A N"], turns=[REPLY]),
-        ask([user("Use the notes: it is live.\n\nIs it?")], [user("Is it?"), "A N"], turns=[REPLY]),
-        ask([user("Yes.")], [user("No."), assistant("Ok."), "N"], turns=[message("Ok.")]),
-        ask("P", [user("Ship v2, please. It is noon."), "A N"], turns=[REPLY]),
-        ask(["P", user("It is 10:05.")], ["P", user("It is 10:06."), "A N"], turns=[REPLY]),
-        ask([user("None")], [user("None"), "A N"], turns=[REPLY]),
-        ask("P", "A P", turns=[REPLY]),
+        _talk(NEXT),
+        _talk(user("[left out]")),
+        ask("P > A", [user("Ship *, please."), "A N"]),
+        ask("P > A", [user("Ann: Ship v2, please."), "A N"]),
+        ask([user("Use the notes: it is live.\n\nIs it?"), "> A"], [user("Is it?"), "A N"]),
+        ask([user("Yes."), ">", message("Ok.")], [user("No."), assistant("Ok."), "N"]),
+        ask("P > A", [user("Ship v2, please. It is noon."), "A N"]),
+        ask(["P", user("It is 10:05."), "> A"], ["P", user("It is 10:06."), "A N"]),
+        ask([user("None"), "> A"], [user("None"), "A N"]),
+        ask("P > A", "A P"),
     ],
 )
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -194,11 +184,8 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     message="the user's {what} from exchange {said} comes back reworded: {now}",
     fix=_FIX,
     strict=True,
-    loses=[
-        ask(*_talk(user("In other words: is it live?")), turns=_TURNS),
-        ask("P", [user("Ship v2, please. It is noon."), "A N"], turns=[REPLY]),
-    ],
-    keeps=[ask(*_talk(NEXT), turns=_TURNS), ask("P", ["N", assistant("Ok."), _LAST], turns=[message("Ok.")])],
+    loses=[_talk(user("In other words: is it live?")), ask("P > A", [user("Ship v2, please. It is noon."), "A N"])],
+    keeps=[_talk(NEXT), ask(["P >", message("Ok.")], ["N", assistant("Ok."), "N3"])],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """User messages come back with another text; a client may have added something to them for one request."""

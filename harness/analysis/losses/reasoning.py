@@ -8,29 +8,15 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    ENCRYPTED_THOUGHT,
-    REPLY,
-    STATELESS,
-    THOUGHT,
-    ask,
-    assistant,
-    body,
-    call,
-    chained,
-    user,
-)
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, STATELESS, ask, assistant, body, call, chained, user
 from harness.api.encrypted_content import make_announced_content, owner_of_content
-from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.items import message, reasoning
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
 _SUMMARY: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Planning**"}]}
-_LAST = user("Thanks.")
 _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
 _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the client dropped it"
 
@@ -39,16 +25,16 @@ _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the clie
     message=_GONE,
     fix="Send the reasoning back with the call that followed it, until the next user message.",
     loses=[
-        ask("P", "P C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
-        ask("P", ["P", _STORED_CALL, "O"], turns=[[THOUGHT, DEPLOY]]),
-        ask("P", ["P", _SUMMARY, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P > T C", "P C O", **STATELESS),
+        ask("P > T C", ["P", _STORED_CALL, "O"]),
+        ask("P > T C", ["P", _SUMMARY, "C O"], **STATELESS),
     ],
     keeps=[
-        ask("P", "P T C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
-        ask("P", "P C O", turns=[[THOUGHT, DEPLOY]]),
-        ask("P", chained("O"), turns=[[THOUGHT, DEPLOY]]),
-        ask("P", "P T C O", "P C O A N", turns=[[THOUGHT, DEPLOY], REPLY], **STATELESS),
-        after(body("P", **STATELESS), body("P C O", model="gpt-4.1"), turns=[[THOUGHT, DEPLOY]]),
+        ask("P > T C", "P T C O", **STATELESS),
+        ask("P > T C", "P C O"),
+        ask("P > T C", chained("O")),
+        ask("P > T C", "P T C O > A", "P C O A N", **STATELESS),
+        ask(body("P", **STATELESS), body("P C O", model="gpt-4.1"), turns=["T C"]),
     ],
 )
 def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -64,8 +50,8 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     message=_GONE,
     fix="Send the reasoning back with the call that followed it, or chain the requests, until the next user message.",
     strict=True,
-    loses=[ask("P", "P C O", turns=[[THOUGHT, DEPLOY]])],
-    keeps=[ask("P", chained("O"), turns=[[THOUGHT, DEPLOY]]), ask("P", "P C O A N", turns=[[THOUGHT, DEPLOY]])],
+    loses=[ask("P > T C", "P C O")],
+    keeps=[ask("P > T C", chained("O")), ask("P > T C", "P C O A N")],
 )
 def reasoning_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Within a tool loop a call is sent back without its id and without the reasoning before it.
@@ -97,20 +83,14 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
     message="{what} from exchange {said} is in this request without {then}, which followed it",
     fix="Send the reasoning back with the item that followed it, or omit both.",
     loses=[
-        ask("P", "P T C O", "P T A N", turns=[[THOUGHT, DEPLOY], REPLY], **STATELESS),
-        ask(
-            "P",
-            "P T A N",
-            ["P T N", assistant("Done."), _LAST],
-            turns=[[THOUGHT, REPLY], message("Done.")],
-            **STATELESS,
-        ),
+        ask("P > T C", "P T C O > A", "P T A N", **STATELESS),
+        ask("P > T A", "P T A N > A2", "P T N A2 N3", **STATELESS),
     ],
     keeps=[
-        ask("P", "P T C O", turns=[[THOUGHT, DEPLOY]], **STATELESS),
-        ask("P", ["P T", assistant("In other words."), "N"], turns=[[THOUGHT, REPLY]], **STATELESS),
-        ask("P", "P T", turns=[THOUGHT], **STATELESS),
-        ask("P", ["P T", {**call(), "id": "{0.output.1.id}"}, "O A N"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask("P > T C", "P T C O", **STATELESS),
+        ask("P > T A", ["P T", assistant("In other words."), "N"], **STATELESS),
+        ask("P > T", "P T", **STATELESS),
+        ask("P > T C", ["P T", {**call(), "id": "{0.output.1.id}"}, "O A N"], **STATELESS),
     ],
 )
 def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -143,13 +123,10 @@ _RENAMED: Json = {**ENCRYPTED_THOUGHT, "id": "{0.output.0.id}", "encrypted_conte
     message="{what} from exchange {said} comes back with another `encrypted_content`{which}",
     fix="Send the `encrypted_content` of `response.output_item.done` or of the response back, unchanged.",
     loses=[
-        ask("P", ["P", _ANNOUNCED, "C O"], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
-        ask("P", ["P", _RENAMED, "C O"], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+        ask(["P >", _SCRIPTED, "C"], ["P", _ANNOUNCED, "C O"], **STATELESS),
+        ask("P > T C", ["P", _RENAMED, "C O"], **STATELESS),
     ],
-    keeps=[
-        ask("P", "P T C O", turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
-        ask("P", ["P", _UNKNOWN, "A N"], turns=[REPLY], **STATELESS),
-    ],
+    keeps=[ask(["P >", _SCRIPTED, "C"], "P T C O", **STATELESS), ask("P > A", ["P", _UNKNOWN, "A N"], **STATELESS)],
 )
 def reasoning_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Reasoning or a compaction comes back with the ciphertext with which a stream added it, or with any other."""
@@ -158,9 +135,9 @@ def reasoning_altered(request: HistoryRequest, history: History) -> Iterator[Los
         original = history.find_original(item)
         if text and (announced := history.announced.get(text)):
             which = ", that of `response.output_item.added`"
-            yield {"at": place, "said": announced.number, "what": describe_item(announced.item), "which": which}
+            yield facts_about(place, announced.number, announced.item, which=which)
         elif text and original and _is_other_content(as_string(original.item.get("encrypted_content")), text):
-            yield {"at": place, "said": original.number, "what": describe_item(original.item), "which": ""}
+            yield facts_about(place, original.number, original.item, which="")
 
 
 def _is_other_content(was: str, now: str) -> bool:
@@ -178,14 +155,14 @@ _PLANNED = reasoning(_PLAN)
     message="the summary of {what} from exchange {said} comes back as an assistant message",
     fix="Send reasoning back as a `reasoning` item, or leave it out: only messages are the model's answer.",
     loses=[
-        ask("P", ["P", assistant(_PLAN), "A N"], turns=[[_PLANNED, REPLY]], model="gpt-5"),
-        ask("P", ["P", assistant(_PLAN), "C O"], turns=[[_PLANNED, DEPLOY]], model="gpt-5"),
+        ask(["P >", _PLANNED, "A"], ["P", assistant(_PLAN), "A N"], model="gpt-5"),
+        ask(["P >", _PLANNED, "C"], ["P", assistant(_PLAN), "C O"], model="gpt-5"),
     ],
     keeps=[
-        ask("P", "P A N", turns=[[_PLANNED, REPLY]], model="gpt-5"),
-        ask("P", ["P", assistant("**Planning**"), "N"], turns=[[THOUGHT, REPLY]], model="gpt-5"),
-        ask("P", ["P", assistant(_PLAN), "N"], turns=[[_PLANNED, message(_PLAN)]], model="gpt-5"),
-        ask("P", ["P A", user(_PLAN)], turns=[[_PLANNED, REPLY]], model="gpt-5"),
+        ask(["P >", _PLANNED, "A"], "P A N", model="gpt-5"),
+        ask("P > T A", ["P", assistant("**Planning**"), "N"], model="gpt-5"),
+        ask(["P >", _PLANNED, message(_PLAN)], ["P", assistant(_PLAN), "N"], model="gpt-5"),
+        ask(["P >", _PLANNED, "A"], ["P A", user(_PLAN)], model="gpt-5"),
     ],
 )
 def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -194,7 +171,7 @@ def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[Loss
         letters = letters_of(message_text(item))
         thought = history.by_summary.get(letters) if len(letters) >= SHORTEST_SUMMARY else None
         if thought and message_text(item).strip() not in history.by_text:
-            yield {"at": place, "said": thought.number, "what": describe_item(thought.item)}
+            yield facts_about(place, thought.number, thought.item)
 
 
 def _is_told(message: Json, request: HistoryRequest) -> bool:

@@ -10,7 +10,6 @@ from harness.analysis.history.items import (
     MESSAGE,
     answered_id,
     client_call_id,
-    describe_item,
     is_assistant,
     item_key,
     item_type,
@@ -18,9 +17,8 @@ from harness.analysis.history.items import (
 )
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, REPLY, TEXT, TOOLS, ask, assistant, body, chained, user
-from harness.contract.rule import after
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import TEXT, TOOLS, ask, assistant, body, chained, user
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
 from harness.ending import incomplete
@@ -42,17 +40,17 @@ _PICTURES: list[Json] = [
     message="the user's {what} appears {here} in request {number}, but {there} in exchange {said}",
     fix="Append a user message only once: not to both the history and the new input.",
     loses=[
-        ask("P", "P P A N", turns=[REPLY]),
-        ask("P", "P C O", "P P C O A N", turns=[DEPLOY, REPLY]),
-        ask("P", "P P", turns=[REPLY]),
-        ask("P", ["P", {"role": "system", "content": "Be brief."}, "P A N"], turns=[REPLY]),
-        ask("P P", "P A N", turns=[REPLY]),
+        ask("P > A", "P P A N"),
+        ask("P > C", "P C O > A", "P P C O A N"),
+        ask("P > A", "P P"),
+        ask("P > A", ["P", {"role": "system", "content": "Be brief."}, "P A N"]),
+        ask("P P > A", "P A N"),
     ],
     keeps=[
-        ask("P", "P A P", turns=[REPLY]),
-        ask("P", "P P", turns=[[REPLY, incomplete()]]),
-        ask([user("no"), user("no")], [user("no"), user("no"), "A"], turns=[REPLY]),
-        ask([_PICTURES[0]], _PICTURES, turns=[REPLY]),
+        ask("P > A", "P A P"),
+        ask(["P > A", incomplete()], "P P"),
+        ask([user("no"), user("no"), "> A"], [user("no"), user("no"), "A"]),
+        ask([_PICTURES[0], "> A"], _PICTURES),
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -62,7 +60,7 @@ def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFa
     for length, place, item in _find_repeated_prompts(request):
         replies = history.by_input.get(request.digests[length], ())
         if number := next((reply.number for reply in replies if reply.is_completed), 0):
-            yield _doubling_facts(place, item, number, request.number, "twice in a row", "once")
+            yield facts_about(place, number, item, number=request.number, here="twice in a row", there="once")
     yield from _find_prompts_made_single(request, history)
 
 
@@ -102,38 +100,35 @@ def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iter
         if reply and reply.is_completed and key in map(item_key, reply.output):
             items = [item for _, item in reply.request.placed_items][-2:]
             if len(items) == 2 and is_same_prompt(*items) and (new := request.items_after(length - 1)):
-                yield _doubling_facts(*new[0], reply.request.number, request.number, "once", "twice in a row")
-
-
-def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
-    return {"at": place, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
+                where = {"number": request.number, "here": "once", "there": "twice in a row"}
+                yield facts_about(new[0][0], reply.request.number, new[0][1], **where)
 
 
 @loss(
     message="the user's {what} appears twice in a row after exchange {said}",
     fix="Append a user message to the history only once, unless the user sent it twice.",
     strict=True,
-    loses=[ask("P", "P A N N", turns=[REPLY])],
-    keeps=[ask("P", ["P A", user("no"), user("no")], turns=[REPLY]), ask("P", "P A P", turns=[REPLY])],
+    loses=[ask("P > A", "P A N N")],
+    keeps=[ask("P > A", ["P A", user("no"), user("no")]), ask("P > A", "P A P")],
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """User messages appear twice in a row, and no other request shows whether the user sent it twice."""
     for length, place, item in _find_repeated_prompts(request):
         known = history.by_input.get(request.digests[length])
         if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
-            yield {"at": place, "said": history.replies[-1].number, "what": describe_item(item)}
+            yield facts_about(place, history.replies[-1].number, item)
 
 
 @loss(
     message="the user's {what} appears again after the outputs of the calls that it led to in exchange {said}",
     fix="Send only the outputs, after the calls: the user message already comes before them.",
     strict=True,
-    loses=[ask("P", "P C O P", turns=[DEPLOY]), ask("P", chained("O P"), turns=[DEPLOY])],
+    loses=[ask("P > C", "P C O P"), ask("P > C", chained("O P"))],
     keeps=[
-        ask("P", "P C O N", turns=[DEPLOY]),
-        ask("P", "P C O", turns=[DEPLOY]),
-        ask("P", "P C O A P", turns=[DEPLOY]),
-        ask([user("no")], [user("no"), "C O", user("no")], turns=[DEPLOY]),
+        ask("P > C", "P C O N"),
+        ask("P > C", "P C O"),
+        ask("P > C", "P C O A P"),
+        ask([user("no"), "> C"], [user("no"), "C O", user("no")]),
     ],
 )
 def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -150,7 +145,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
         if item_type(item) == MESSAGE:
             original = history.find_call(answered)
             if original and is_same_prompt(item, last):
-                yield {"at": place, "said": original.number, "what": describe_item(last)}
+                yield facts_about(place, original.number, last)
             return
         answered = answered or answered_id(item)
 
@@ -159,12 +154,12 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
     message="nothing new follows {what} from exchange {said}: no user message and no output",
     fix="Append the next user message or the outputs of the calls to the history before you send it.",
     strict=True,
-    loses=[ask("P", "P A", turns=[REPLY])],
+    loses=[ask("P > A", "P A")],
     keeps=[
-        ask("P", "P A N", turns=[REPLY]),
-        ask("P", "P", turns=[REPLY]),
-        ask("P", ["P", assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
-        after(body("P", instructions="You plan."), body("P A", instructions="You review."), turns=[REPLY]),
+        ask("P > A", "P A N"),
+        ask("P > A", "P"),
+        ask(["P > A", incomplete()], ["P", assistant(TEXT, status="incomplete")]),
+        ask("P > A", "P A", by=("plan", "review")),
     ],
 )
 def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -178,23 +173,20 @@ def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts
         is_whole = bool(keys) and list(request.item_keys[length:]) == keys and is_assistant(said[-1])
         if is_whole and reply.is_completed and history.is_same_agent(reply.request, request):
             place = request.assistant_messages[-1][0]
-            yield {"at": place, "said": reply.number, "what": describe_item(said[-1])}
+            yield facts_about(place, reply.number, said[-1])
 
 
 @loss(
     message="{what} from exchange {said} was answered in no request, and this request asks the same again",
     fix="Execute the call and send it with its output; if each run ends with a call, that is intended.",
     strict=True,
-    loses=[
-        ask("P", "P", turns=[DEPLOY, REPLY]),
-        ask("P", chained("N"), chained("N"), turns=[REPLY, DEPLOY]),
-    ],
+    loses=[ask("P > C", "P > A"), ask("P", chained("N"), chained("N"), turns=["A", "C"])],
     keeps=[
-        ask("P", "P", turns=[REPLY]),
-        ask("P", "N", turns=[DEPLOY]),
-        ask("P", "P", "P C O", turns=[DEPLOY, DEPLOY, REPLY]),
-        ask("P", "P", turns=[[DEPLOY, incomplete()]]),
-        after(body("P", tools=TOOLS), body("P", tools=TOOLS[1:]), turns=[DEPLOY]),
+        ask("P > A", "P"),
+        ask("P > C", "N"),
+        ask("P > C", "P > C", "P C O > A"),
+        ask(["P > C", incomplete()], "P"),
+        ask(body("P", tools=TOOLS), body("P", tools=TOOLS[1:]), turns=["C"]),
     ],
 )
 def call_ignored(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -204,4 +196,4 @@ def call_ignored(request: HistoryRequest, history: History) -> Iterator[LossFact
         for item in reply.output if history.is_same_agent(reply.request, request) else ():
             original = history.open_calls.get(client_call_id(item))
             if original and original.item is item:
-                yield {"at": request.placed_items[-1][0], "said": reply.number, "what": describe_item(item)}
+                yield facts_about(request.placed_items[-1][0], reply.number, item)

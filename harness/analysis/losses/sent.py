@@ -9,13 +9,13 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type, message_text
+from harness.analysis.history.items import answered_id, client_call_id, item_type, message_text
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.history.tool_results import output_text
-from harness.analysis.loss import LossFacts, loss
+from harness.analysis.loss import LossFacts, facts_about, loss
 from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of
-from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, call, output, user
+from harness.analysis.losses.examples import NEXT, PROMPT, TEXT, TOOLS, ask, assistant, call, output, user
 from harness.core.exchange import Json, SentTurn
 from harness.core.json_values import as_string
 from harness.core.text import quote, shorten_json
@@ -36,26 +36,24 @@ _GONE = "is not in this request, which has the items before and after it"
     message="{what}, in the conversation that the chat UI continues in turn {turn}, {how}",
     fix="Forward each item unchanged; replace what is left out on purpose with a summary.",
     loses=[
-        ask("P", "P A N", turns=[REPLY], sent=_SENT, **_OFFERED),
+        ask("P > A", "P A N", sent=_SENT, **_OFFERED),
         ask(
-            "P",
+            "P > A",
             ["P", call(arguments='{"ref":"v1"}', call_id="call_9"), output("call_9"), "N"],
-            turns=[REPLY],
             sent=_SENT_CALL,
             **_OFFERED,
         ),
-        ask("P", ["P", call("call_9"), output("call_9", "[]"), "N"], turns=[REPLY], sent=_SENT_CALL, **_OFFERED),
+        ask("P > A", ["P", call("call_9"), output("call_9", "[]"), "N"], sent=_SENT_CALL, **_OFFERED),
         ask(
-            [user("Hello.")],
+            [user("Hello."), "> A"],
             ["P", assistant("It is."), "N"],
-            turns=[REPLY],
             sent=(PROMPT, user("Is it live?"), assistant("It is."), NEXT),
         ),
     ],
     keeps=[
-        ask("P", [*_SENT], turns=[REPLY], sent=_SENT, **_OFFERED),
-        ask("P", "N", turns=[REPLY], sent=_SENT, **_OFFERED),
-        ask([user("Is v2 live by now, or does it wait?")], "P A N", turns=[REPLY]),
+        ask("P > A", [*_SENT], sent=_SENT, **_OFFERED),
+        ask("P > A", "N", sent=_SENT, **_OFFERED),
+        ask([user("Is v2 live by now, or does it wait?"), "> A"], "P A N"),
     ],
 )
 def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -72,13 +70,13 @@ def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
     # Of several chats with the same last message, the one that fits best is meant.
     for change in min(found, key=len, default=()):
         original = history.by_call.get(client_call_id(change.item) or answered_id(change.item))
-        yield {
-            "at": change.at,
-            "said": original[-1].number if original else None,
-            "what": describe_item(change.item),
-            "turn": next(turn.number for turn in history.turns if change.item in turn.items),
-            "how": change.how,
-        }
+        yield facts_about(
+            change.at,
+            original[-1].number if original else None,
+            change.item,
+            turn=next(turn.number for turn in history.turns if change.item in turn.items),
+            how=change.how,
+        )
 
 
 class _Change(NamedTuple):

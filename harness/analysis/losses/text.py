@@ -14,7 +14,7 @@ from harness.analysis.history.request import HistoryRequest, OutputItem, SaidTex
 from harness.analysis.history.stringified_items import LONGEST_PARSED_TEXT, parse_literal
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import REPLY, TEXT, ask, assistant, chained, user
+from harness.analysis.losses.examples import TEXT, ask, assistant, chained, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -49,7 +49,7 @@ LEAST_STUTTER = 3
 
 
 def _sent_back_case(sent: str, **members: str) -> Case:
-    return ask("P", ["P", assistant(sent, **members), "N"], turns=[REPLY])
+    return ask("P > A", ["P", assistant(sent, **members), "N"])
 
 
 _FOREIGN = "The café is <open> from nine to five."
@@ -75,14 +75,14 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         *map(_sent_back_case, (json.dumps(TEXT), str([TEXT]), str({"text": TEXT}), str(TEXT.encode()))),
         _sent_back_case(TEXT.replace("deploy v2 and ", "")),
         *(
-            ask("P", ["P", assistant(text), "N"], turns=[message(_FOREIGN)])
+            ask(["P >", message(_FOREIGN)], ["P", assistant(text), "N"])
             for text in (html.escape(_FOREIGN), _FOREIGN.encode().decode("cp1252"), _FOREIGN.replace("é", "?"))
         ),
         _sent_back_case(f"{TEXT[:6]}{TEXT}"),
         _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
         _sent_back_case("".join(2 * letter for letter in TEXT)),
-        *(ask("P", ["P", assistant(part), "N"], turns=[_TWO_PARTS]) for part in _PARTS),
-        ask("P", ["P", assistant(_PARTS[0]), "N"], turns=[message(_PARTS[0], refusal(_PARTS[1]))]),
+        *(ask(["P >", _TWO_PARTS], ["P", assistant(part), "N"]) for part in _PARTS),
+        ask(["P >", message(_PARTS[0], refusal(_PARTS[1]))], ["P", assistant(_PARTS[0]), "N"]),
     ],
     keeps=[
         _sent_back_case(TEXT),
@@ -90,16 +90,16 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT} It!", **_MESSAGE_ID),
-        ask("P", ["P", assistant("I see. Yes."), "N"], turns=[message("I see. <aside>Or no?</aside>Yes.")]),
-        ask("P", ["P", assistant(_FOREIGN.replace("é", "e")), "N"], turns=[message(_FOREIGN)]),
+        ask(["P >", message("I see. <aside>Or no?</aside>Yes.")], ["P", assistant("I see. Yes."), "N"]),
+        ask(["P >", message(_FOREIGN)], ["P", assistant(_FOREIGN.replace("é", "e")), "N"]),
         _sent_back_case(TEXT.replace("tell", "tellll"), **_MESSAGE_ID),
-        ask("P", ["P", assistant("I will."), "P"], turns=[message("I will.【1†v2】")]),
-        ask("P", ["P", assistant("Yes."), "N"], turns=[message("<thought>Or no?</thought>Yes.")]),
-        ask("P", ["P", assistant("Once."), assistant("Twice.")], turns=[message("Once.", "Twice.")]),
-        ask("P", ["P", *map(assistant, _PARTS), "N"], turns=[_TWO_PARTS]),
-        ask("P", ["P", assistant(" ".join(_PARTS)), "N"], turns=[_TWO_PARTS]),
-        ask("P", ["P", assistant(_PARTS[0]), assistant("The operators know."), "N"], turns=[_TWO_PARTS]),
-        ask("P", ["P", user(TEXT + TEXT)], turns=[REPLY]),
+        ask(["P >", message("I will.【1†v2】")], ["P", assistant("I will."), "P"]),
+        ask(["P >", message("<thought>Or no?</thought>Yes.")], ["P", assistant("Yes."), "N"]),
+        ask(["P >", message("Once.", "Twice.")], ["P", assistant("Once."), assistant("Twice.")]),
+        ask(["P >", _TWO_PARTS], ["P", *map(assistant, _PARTS), "N"]),
+        ask(["P >", _TWO_PARTS], ["P", assistant(" ".join(_PARTS)), "N"]),
+        ask(["P >", _TWO_PARTS], ["P", assistant(_PARTS[0]), assistant("The operators know."), "N"]),
+        ask("P > A", ["P", user(TEXT + TEXT)]),
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -272,14 +272,14 @@ def is_doubled(was: str, now: str) -> bool:
     message="phase {was} of the {what} from exchange {said} {became}",
     fix="Send the `phase` of each assistant message back unchanged.",
     loses=[
-        ask("P", "P A N", turns=[_MESSAGE_WITH_PHASE]),
-        ask("P", ["P", assistant(TEXT, **_MESSAGE_ID), "N"], turns=[_MESSAGE_WITH_PHASE]),
-        ask("P", ["P", assistant(TEXT, phase="final_answer"), "N"], turns=[_MESSAGE_WITH_PHASE]),
+        ask(["P >", _MESSAGE_WITH_PHASE], "P A N"),
+        ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, **_MESSAGE_ID), "N"]),
+        ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, phase="final_answer"), "N"]),
     ],
     keeps=[
-        ask("P", ["P", assistant(TEXT, phase="commentary"), "N"], turns=[_MESSAGE_WITH_PHASE]),
-        ask("P", chained("N"), turns=[_MESSAGE_WITH_PHASE]),
-        ask("P", "P", "P A", turns=[_MESSAGE_WITH_PHASE, REPLY]),
+        ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, phase="commentary"), "N"]),
+        ask(["P >", _MESSAGE_WITH_PHASE], chained("N")),
+        ask(["P >", _MESSAGE_WITH_PHASE], "P > A", "P A"),
         _sent_back_case(TEXT),
     ],
 )
@@ -303,14 +303,14 @@ _REFUSED_PART: Json = {"type": "refusal", "refusal": _REFUSAL}
     message="{what} from exchange {said}, {was}, comes back as {now}",
     fix="Send each part of an assistant message back with its `type`: `output_text` or `refusal`.",
     loses=[
-        ask("P", ["P", assistant(_REFUSAL), "N"], turns=[_REFUSED]),
-        ask("P", ["P", {"role": "assistant", "content": _REFUSAL}, "N"], turns=[_REFUSED]),
-        ask("P", ["P", assistant("", content=[{"type": "refusal", "refusal": TEXT}]), "N"], turns=[REPLY]),
+        ask(["P >", _REFUSED], ["P", assistant(_REFUSAL), "N"]),
+        ask(["P >", _REFUSED], ["P", {"role": "assistant", "content": _REFUSAL}, "N"]),
+        ask("P > A", ["P", assistant("", content=[{"type": "refusal", "refusal": TEXT}]), "N"]),
     ],
     keeps=[
-        ask("P", ["P", assistant("", content=[_REFUSED_PART]), "N"], turns=[_REFUSED]),
-        ask("P", ["P", assistant("I am sorry.No."), "N"], turns=[message("I am sorry.", refusal("No."))]),
-        ask("P", "P", ["P", assistant(_REFUSAL), "N"], turns=[_REFUSED, message(_REFUSAL)]),
+        ask(["P >", _REFUSED], ["P", assistant("", content=[_REFUSED_PART]), "N"]),
+        ask(["P >", message("I am sorry.", refusal("No."))], ["P", assistant("I am sorry.No."), "N"]),
+        ask(["P >", _REFUSED], ["P >", message(_REFUSAL)], ["P", assistant(_REFUSAL), "N"]),
         _sent_back_case(TEXT),
     ],
 )

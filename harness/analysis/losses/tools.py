@@ -12,9 +12,9 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem
 from harness.analysis.history.tool_results import describe_result, output_text
-from harness.analysis.loss import LossFacts, loss
+from harness.analysis.loss import LossFacts, facts_about, loss
 from harness.analysis.losses.calls import content_of
-from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, ask, call, output
+from harness.analysis.losses.examples import NEXT, ask, output
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -53,14 +53,13 @@ _EXPLAINED = re.compile(
 LONGEST_PLACEHOLDER = 200
 """The maximum length in characters of a placeholder; a longer text has more to say."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
-_ANSWERED_AHEAD = ask("P", ["P C", _SKIPPED, "A"], turns=[[REPLY, DEPLOY]])
-_SAID_ON_PURPOSE = ask("P", ["P C", _SKIPPED, "N"], turns=[DEPLOY])
-_TWO_CALLS = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
+_ANSWERED_AHEAD = ask("P > A C", ["P C", _SKIPPED, "A"])
+_SAID_ON_PURPOSE = ask("P > C", ["P C", _SKIPPED, "N"])
 
 
 def _both_answered(text: str, *then: Json) -> Case:
     """Build an example in which two calls of one response get the same output."""
-    return ask("P", [*_TWO_CALLS, output(value=text), output("call_2", text), *then], turns=[[DEPLOY, NOTIFY]])
+    return ask("P > C C2", ["P C C2", output(value=text), output("call_2", text), *then])
 
 
 MESSAGE = "{what} from exchange {said} was answered with a text that no tool returned: {now}{instead}"
@@ -80,8 +79,8 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
         _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
         _both_answered("Tool execution was not approved."),
         _both_answered("ok"),
-        ask("P", ["P A C", _SKIPPED], turns=[[REPLY, DEPLOY]]),
-        ask("P", ["P C", _SKIPPED, "A"], turns=[[DEPLOY, REPLY]]),
+        ask("P > A C", ["P A C", _SKIPPED]),
+        ask("P > C A", ["P C", _SKIPPED, "A"]),
         _SAID_ON_PURPOSE,
     ],
 )
@@ -112,10 +111,7 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     fix=FIX,
     strict=True,
     loses=[_SAID_ON_PURPOSE],
-    keeps=[
-        ask("P", "P C O N", turns=[DEPLOY]),
-        ask("P", ["P C", output(value="Not executed: the user denied it."), "N"], turns=[DEPLOY]),
-    ],
+    keeps=[ask("P > C", "P C O N"), ask("P > C", ["P C", output(value="Not executed: the user denied it."), "N"])],
 )
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Outputs state that their call was not executed, but not why; a client may have given up the call on purpose."""
@@ -131,7 +127,7 @@ def output_placeholder(request: HistoryRequest, history: History) -> Iterator[Lo
     fix="Send what each call returned; wrap the tools in `counted` if they do return the same.",
     strict=True,
     loses=[_both_answered("ok"), _both_answered("")],
-    keeps=[ask("P", [*_TWO_CALLS, "O", output("call_2", "ops were told")], turns=[[DEPLOY, NOTIFY]])],
+    keeps=[ask("P > C C2", ["P C C2 O", output("call_2", "ops were told")])],
 )
 def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Different calls of one response got the same output, as tools that only report success do.
@@ -148,13 +144,9 @@ def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFac
         first = answered[0][1]
         for place, original in answered[1:]:
             if content_of(original.item) != content_of(first.item):
-                yield {
-                    "at": place,
-                    "said": number,
-                    "what": describe_item(original.item),
-                    "others": describe_item(first.item),
-                    "now": quote(" ".join(text.split())),
-                }
+                yield facts_about(
+                    place, number, original.item, others=describe_item(first.item), now=quote(" ".join(text.split()))
+                )
 
 
 def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFacts:

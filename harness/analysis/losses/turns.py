@@ -8,121 +8,66 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import (
-    client_call_id,
-    describe_item,
-    extend_hash,
-    is_assistant,
-    item_type,
-    message_text,
-)
+from harness.analysis.history.items import client_call_id, extend_hash, is_assistant, item_type, message_text
 from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    NOTIFY,
-    PROMPT,
-    REPLY,
-    STATELESS,
-    TEXT,
-    THOUGHT,
-    TOOLS,
-    ask,
-    assistant,
-    body,
-    call,
-    chained,
-    output,
-    user,
-)
+from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.losses.examples import PROMPT, STATELESS, TEXT, TOOLS, ask, assistant, body, chained, user
 from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
-from harness.contract.rule import Case, after
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.ending import incomplete
 from harness.items import message, refusal
 
-_DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
-_LAST = user("Thanks.")
-_THIRD = user("Who knows of it?")
 _OTHER_SPEAKERS = {"user": "user message", "developer": "developer message", "system": "system message"}
 _FIX = "Append the model's answer to the history before the next user message."
 _DATA_PROMPT = user("Plan v2, as JSON.")
-_ONLY_PROMPTS = ask("P", "P N", turns=[REPLY])
 
 
 @loss(
     message="{what} from exchange {said} is {gone}: the client dropped it",
     fix=_FIX,
     loses=[
-        _ONLY_PROMPTS,
-        ask("P", "P A N", ["P A N", _LAST], turns=[REPLY, _DONE_ANSWER]),
-        after(
-            body("P", instructions="You plan."),
-            body("P", instructions="You route."),
-            body("P A N", instructions="You plan."),
-            body("P A N", _LAST, instructions="You plan."),
-            turns=[REPLY, message("planner"), _DONE_ANSWER],
-        ),
-        ask(
-            "P",
-            "P A N",
-            ["P A N", _DONE, _THIRD],
-            ["P A N", _THIRD, assistant("All."), _LAST],
-            turns=[REPLY, _DONE_ANSWER, message("All.")],
-        ),
-        ask("P", "P N", ["P A N", _LAST], turns=[REPLY, _DONE_ANSWER]),
-        ask("P", "P C O", "P C O A N", ["P C O N", _DONE, _LAST], turns=[DEPLOY, REPLY, _DONE_ANSWER]),
-        ask("P", "P A N", turns=[[REPLY, _DONE_ANSWER]]),
-        ask("P", "P C O", turns=[[REPLY, DEPLOY]]),
-        ask("P", "P N", turns=[message(refusal("I will not ship it."))]),
-        after(
-            body("P", instructions="You route."),
-            body("P C O", instructions="You plan."),
-            body("P C O N", instructions="You plan."),
-            turns=[DEPLOY, REPLY],
-        ),
+        ask("P > A", "P N"),
+        ask("P > A", "P A N > A2", "P A N N3"),
+        ask("P > A", ["P >", message("planner")], "P A N > A2", "P A N N3", by=("plan", "route", "plan", "plan")),
+        ask("P > A", "P A N > A2", ["P A N A2 N2 >", message("All.")], ["P A N N2", assistant("All."), "N3"]),
+        ask("P > A", "P N > A2", "P A N N3"),
+        ask("P > C", "P C O > A", "P C O A N > A2", "P C O N A2 N3"),
+        ask("P > A A2", "P A N"),
+        ask("P > A C", "P C O"),
+        ask(["P >", message(refusal("I will not ship it."))], "P N"),
+        ask("P > C", "P C O > A", "P C O N", by=("route", "plan", "plan")),
     ],
     keeps=[
-        ask("P", "P A N", turns=[REPLY]),
-        ask("P", ["P A", _DONE, "N"], turns=[[REPLY, _DONE_ANSWER]]),
-        ask("P", ["P", assistant(f"{TEXT}\nDone."), "N"], turns=[[REPLY, _DONE_ANSWER]]),
-        ask("P", ["P", _DONE, "N"], turns=[[REPLY, _DONE_ANSWER]]),
-        ask("P", "N", "P", turns=[REPLY]),
-        ask("P", "P A C O", turns=[[REPLY, DEPLOY]]),
-        ask("P", ["P", assistant("The deployment begins."), "C O"], turns=[[REPLY, DEPLOY]]),
-        ask("P", "P A C O", "P C O N", turns=[[REPLY, DEPLOY], _DONE_ANSWER]),
+        ask("P > A", "P A N"),
+        ask("P > A A2", "P A A2 N"),
+        ask("P > A A2", ["P", assistant(f"{TEXT}\nDone."), "N"]),
+        ask("P > A A2", "P A2 N"),
+        ask("P > A", "N", "P"),
+        ask("P > A C", "P A C O"),
+        ask("P > A C", ["P", assistant("The deployment begins."), "C O"]),
+        ask("P > A C", "P A C O > A2", "P C O N"),
+        ask("P > A C", "P A C O > C2", "P C O C2 O2"),
+        ask("P > A C", chained("O")),
+        ask("P > A", chained("N")),
+        ask("P > A", ["P", user(f"The planner said: {TEXT}"), "N"]),
+        ask(["P > A", incomplete()], "P N"),
+        ask("P > A", ["P", user("Give it a title."), ">", message("A title")], "P A N"),
+        ask(["P >", message("planner")], "P > A", "P N", by=("route", "plan", "route")),
         ask(
-            "P",
-            "P A C O",
-            ["P C O", call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
-            turns=[[REPLY, DEPLOY], NOTIFY],
-        ),
-        ask("P", chained("O"), turns=[[REPLY, DEPLOY]]),
-        ask("P", chained("N"), turns=[REPLY]),
-        ask("P", ["P", user(f"The planner said: {TEXT}"), "N"], turns=[REPLY]),
-        ask("P", "P N", turns=[[REPLY, incomplete()]]),
-        ask("P", ["P", user("Give it a title.")], "P A N", turns=[REPLY, message("A title")]),
-        after(
-            body("P", instructions="You route."),
-            body("P", instructions="You plan."),
-            body("P N", instructions="You route."),
-            turns=[message("planner"), REPLY],
-        ),
-        after(
             body("P"),
             Case({"model": "gpt-4.1", "input": [PROMPT, assistant(TEXT)]}, on="POST /responses/compact"),
             body("P", {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, "N"),
-            body("P A N", _DONE, _LAST),
-            turns=[REPLY, _DONE_ANSWER],
+            body("P A N A2 N3"),
+            turns=["A", "A2"],
         ),
-        ask("P", "P A N", ["P N", _DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
-        ask("P N", "P", "P A N", turns=[_DONE_ANSWER, REPLY]),
+        ask("P > A", "P A N > A2", "P N A2 N3"),
+        ask("P N > A2", "P > A", "P A N"),
         ask(
-            [_DATA_PROMPT],
+            [_DATA_PROMPT, ">", message('{"json": true}')],
             [_DATA_PROMPT, "N"],
-            turns=[message('{"json": true}')],
             text={"format": {"type": "json_object"}},
         ),
     ],
@@ -144,7 +89,7 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
             kept = _find_kept(request, history) if kept is None else kept
             if _is_surely_lost(said, reply, length, request, history, kept):
                 gone = "missing from the history, which continues after it"
-                yield {"at": place, "said": reply.number, "what": describe_item(said), "gone": gone}
+                yield facts_about(place, reply.number, said, gone=gone)
         yield from _find_late_answers(request, history)
         yield from _find_last_parts(request, history)
         yield from _find_words_beside_calls(request, history)
@@ -165,7 +110,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
             if said and reply.is_completed and reply.number < late[0].number:
                 gone = f"not in request {late[0].number}, and reappears only here"
                 at = request.items_after(place - 1)[0][0]
-                yield {"at": at, "said": reply.number, "what": describe_item(said[0]), "gone": gone}
+                yield facts_about(at, reply.number, said[0], gone=gone)
                 return
 
 
@@ -180,7 +125,7 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
             is_told = history.told.appears_in(last, request.message_letters)
             if not is_told and history.is_same_agent(original.reply.request, request):
                 gone = "missing from the history, which has the message before it in the same answer"
-                yield {"at": place, "said": original.number, "what": describe_item(answers[-1]), "gone": gone}
+                yield facts_about(place, original.number, answers[-1], gone=gone)
 
 
 def _find_words_beside_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -201,7 +146,7 @@ def _find_words_beside_calls(request: HistoryRequest, history: History) -> Itera
                 if text and id(message) not in told and not history.told.appears_in(text, request.message_letters):
                     told.add(id(message))
                     gone = "missing from the history, which has the call that came with it"
-                    yield {"at": place, "said": original.number, "what": describe_item(message), "gone": gone}
+                    yield facts_about(place, original.number, message, gone=gone)
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:
@@ -257,30 +202,25 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
     message="{what} from exchange {said} comes back as a {role}",
     fix="Send the model's messages back with `role: assistant`.",
     loses=[
-        ask("P", ["P", {"role": "developer", "content": TEXT}, "N"], turns=[REPLY]),
-        ask("P", ["P", {"role": "system", "content": TEXT}, "N"], turns=[REPLY], instructions="You plan."),
-        ask("P", ["P", user(TEXT), "N"], turns=[REPLY]),
-        after(body("P", tools=TOOLS[:1]), body("P", user(TEXT), "N", tools=TOOLS[1:]), turns=[REPLY]),
-        after(
+        ask("P > A", ["P", {"role": "developer", "content": TEXT}, "N"]),
+        ask("P > A", ["P", {"role": "system", "content": TEXT}, "N"], instructions="You plan."),
+        ask("P > A", ["P", user(TEXT), "N"]),
+        ask(body("P", tools=TOOLS[:1]), body("P", user(TEXT), "N", tools=TOOLS[1:]), turns=["A"]),
+        ask(
             body("P", instructions="You plan.", tools=TOOLS),
             body("P", user(TEXT), "N", instructions="You plan."),
-            turns=[REPLY],
+            turns=["A"],
         ),
-        ask("P", "P C O", ["P C O", user(TEXT), "N"], turns=[DEPLOY, REPLY]),
-        ask("P", ["P T", user(TEXT), "N"], turns=[[THOUGHT, REPLY]], **STATELESS),
+        ask("P > C", "P C O > A", ["P C O", user(TEXT), "N"]),
+        ask("P > T A", ["P T", user(TEXT), "N"], **STATELESS),
     ],
     keeps=[
-        ask("P", ["P", user(f"You said: {TEXT}"), "N"], turns=[REPLY]),
-        ask("P", ["P A", user(TEXT)], turns=[REPLY]),
-        ask("P", [user(TEXT)], turns=[REPLY]),
-        ask("P", ["P", user("Yes.")], turns=[message("Yes.")]),
-        ask("P", ["P A", {"role": "developer", "content": TEXT}, "N"], turns=[REPLY]),
-        after(
-            body("P", instructions="You route."),
-            body("P", instructions="You plan."),
-            body("P", user(TEXT), instructions="You plan."),
-            turns=[message("planner"), REPLY],
-        ),
+        ask("P > A", ["P", user(f"You said: {TEXT}"), "N"]),
+        ask("P > A", ["P A", user(TEXT)]),
+        ask("P > A", [user(TEXT)]),
+        ask(["P >", message("Yes.")], ["P", user("Yes.")]),
+        ask("P > A", ["P A", {"role": "developer", "content": TEXT}, "N"]),
+        ask(["P >", message("planner")], "P > A", ["P", user(TEXT)], by=("route", "plan", "plan")),
     ],
 )
 def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -297,7 +237,7 @@ def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
         if (role := _OTHER_SPEAKERS.get(as_string(item.get("role")), "")) and len(text) >= SHORTEST_REPEATED:
             said = [reply for reply in replies if text in [message_text(answer).strip() for answer in _answers(reply)]]
             if said and history.is_only_agent(_without(item, request)):
-                yield {"at": place, "said": said[0].number, "what": describe_item(item), "role": role}
+                yield facts_about(place, said[0].number, item, role=role)
 
 
 def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:

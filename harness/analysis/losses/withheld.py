@@ -11,23 +11,7 @@ from harness.analysis.history.items import describe_item, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import (
-    DEPLOY,
-    ENCRYPTED_THOUGHT,
-    NEXT,
-    NOTIFY,
-    PROMPT,
-    REPLY,
-    STATELESS,
-    TEXT,
-    THOUGHT,
-    TOOLS,
-    ask,
-    assistant,
-    call,
-    output,
-    user,
-)
+from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, PROMPT, STATELESS, TOOLS, ask, output, sketch, user
 from harness.analysis.prompt_prefix import FirstDifference, find_difference, view_items
 from harness.analysis.withhold_reasoning import end_user, view_settings
 from harness.api.models import MODELS, Model
@@ -69,70 +53,55 @@ class _Edit(NamedTuple):
 _MODERN: Json = {**STATELESS, "model": "gpt-6.2-astra"}
 _RULES: Json = {"role": "developer", "content": "You run operations."}
 _AS_JSON: Json = {"format": {"type": "json_object"}}
-_NOTIFIED = call("call_2", "notify", '{"who":"ops"}')
-_LOOP = [ENCRYPTED_THOUGHT, call(), output()]
 _SECOND: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": "{1.output.0.encrypted_content}"}
 
 
-def _then(
-    sent: Sequence[Json] = (PROMPT, *_LOOP), *, first: Sequence[Json] = (PROMPT,), was: Json | None = None, **now: Any
-) -> Case:
+def _then(*sent: str | Json, first: Sequence[str | Json] = ("P",), was: Json | None = None, **now: Any) -> Case:
     """Ask and continue the tool loop with this input; `was` and `now` are the other members of both requests."""
-    asked = {**_MODERN, "input": [*first], **(was or {})}
-    return ask(asked, {**_MODERN, "input": [*sent], **now}, turns=[[THOUGHT, DEPLOY]])
+    asked = {**_MODERN, "input": sketch(*first), **(was or {})}
+    return ask(asked, {**_MODERN, "input": sketch(*sent or ["P T C O"]), **now}, turns=["T C"])
 
 
 @loss(
     message="the model did not get {what} from exchange {said} ({reason}): {why}",
     fix=_APPEND,
     loses=[
-        _then([_RULES, PROMPT, *_LOOP], first=[{**_RULES, "content": "You plan."}, PROMPT]),
-        _then([_RULES, PROMPT, *_LOOP]),
-        _then([PROMPT, *_LOOP], first=[_RULES, PROMPT]),
-        ask(
-            "P",
-            ["P", *_LOOP],
-            ["P T C", output(value="v2"), _SECOND, _NOTIFIED, output("call_2")],
-            turns=[[THOUGHT, DEPLOY], [THOUGHT, NOTIFY]],
-            **_MODERN,
-        ),
+        _then(_RULES, "P T C O", first=[{**_RULES, "content": "You plan."}, "P"]),
+        _then(_RULES, "P T C O"),
+        _then("P T C O", first=[_RULES, "P"]),
+        ask("P > T C", "P T C O > T C2", ["P T C", output(value="v2"), _SECOND, "C2 O2"], **_MODERN),
         _then(was={"tools": TOOLS}, tools=TOOLS[::-1]),
         _then(was={"tools": TOOLS[:1]}, tools=TOOLS),
         _then(was={"tools": TOOLS}, tools=TOOLS[:1]),
         _then(was={"tools": TOOLS}, tools=[{**TOOLS[0], "description": "Deploy."}, TOOLS[1]]),
-        _then([PROMPT, *_LOOP, user("As JSON.")], text=_AS_JSON),
+        _then("P T C O", user("As JSON."), text=_AS_JSON),
         _then(reasoning={"effort": "high"}),
         _then(model="gpt-6.2-sol"),
         _then(was={"safety_identifier": "ann"}, safety_identifier="bob"),
         ask(
             {"model": "gpt-6.2-sol", "input": [PROMPT], "tools": TOOLS},
             {"model": "gpt-6.2-sol", "input": [output()], "previous_response_id": "{0.id}"},
-            turns=[[THOUGHT, DEPLOY]],
+            turns=["T C"],
         ),
     ],
     keeps=[
         _then(),
         _then(was={"tools": TOOLS}, tools=TOOLS),
-        _then([PROMPT, *_LOOP, {"role": "developer", "content": "Be brief."}]),
+        _then("P T C O", {"role": "developer", "content": "Be brief."}),
         _then(instructions="Be brief.", tool_choice="none", metadata={"run": "2"}, safety_identifier="ann"),
-        _then([PROMPT, *_LOOP, {"type": "additional_tools", "role": "developer", "tools": TOOLS}]),
-        _then([PROMPT, *_LOOP, {"type": "configuration_update", "reasoning": {"effort": "high"}}]),
+        _then("P T C O", {"type": "additional_tools", "role": "developer", "tools": TOOLS}),
+        _then("P T C O", {"type": "configuration_update", "reasoning": {"effort": "high"}}),
         _then(
             was={"tools": TOOLS},
             tools=TOOLS,
             tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "deploy"}]},
         ),
-        _then([_RULES, PROMPT], first=[PROMPT]),
-        _then([_RULES, PROMPT, *_LOOP], model="gpt-6.1-sol"),
-        _then([_RULES, PROMPT, *_LOOP], was={"model": "gpt-6.1-sol"}),
+        _then(_RULES, "P"),
+        _then(_RULES, "P T C O", model="gpt-6.1-sol"),
+        _then(_RULES, "P T C O", was={"model": "gpt-6.1-sol"}),
         _then(was={"model": "gpt-6.2-sol"}),
-        _then([PROMPT, *_LOOP, NEXT], reasoning={"context": "current_turn"}),
-        ask(
-            "P",
-            [{"type": "compaction", "encrypted_content": "gAAAAABpZm9yZWlnbg=="}, *_LOOP],
-            turns=[[THOUGHT, DEPLOY]],
-            **_MODERN,
-        ),
+        _then("P T C O N", reasoning={"context": "current_turn"}),
+        ask("P > T C", [{"type": "compaction", "encrypted_content": "gAAAAABpZm9yZWlnbg=="}, "T C O"], **_MODERN),
     ],
 )
 def reasoning_withheld(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -163,14 +132,14 @@ def _withheld_facts(id: str, reason: str, request: HistoryRequest, history: Hist
     fix=_APPEND,
     strict=True,
     loses=[
-        _then([_RULES, PROMPT, *_LOOP], was={"model": "gpt-5.6-sol"}, model="gpt-5.6-sol"),
+        _then(_RULES, "P T C O", was={"model": "gpt-5.6-sol"}, model="gpt-5.6-sol"),
         _then(was={"model": "gpt-5.6-sol"}, model="gpt-5.6-sol", instructions="Be brief."),
-        _then([PROMPT, *_LOOP, assistant(TEXT), NEXT], reasoning={"context": "current_turn"}),
+        _then("P T C O A N", reasoning={"context": "current_turn"}),
     ],
     keeps=[
         _then(was={"model": "gpt-5.6-sol"}, model="gpt-5.6-sol"),
-        _then([PROMPT, *_LOOP, assistant(TEXT), NEXT]),
-        ask("P", [_RULES, "P A N"], turns=[REPLY], model="gpt-5.6-sol"),
+        _then("P T C O A N"),
+        ask("P > A", [_RULES, "P A N"], model="gpt-5.6-sol"),
     ],
 )
 def reasoning_outdated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
