@@ -172,25 +172,20 @@ def lock_cassette(path: Path) -> Iterator[None]:
 
 
 def is_free(path: Path) -> bool:
-    """Return whether a cassette neither exists nor is being recorded."""
-    return not (path.exists() or _is_held(_lock_path(path)))
-
-
-def _is_held(lock: Path) -> bool:
-    """Return whether a recorder holds a lock file; one left behind by a killed recorder is removed."""
-    if not lock.exists():
-        return False
+    """Return whether a cassette neither exists nor is being recorded; the lock of a killed recorder is removed."""
+    if path.exists() or not (lock := _lock_path(path)).exists():
+        return not path.exists()
     import filelock
 
     attempt = filelock.FileLock(lock, timeout=0)
     try:
         attempt.acquire()
     except (filelock.Timeout, OSError):
-        return True
+        return False
     with suppress(OSError):
         os.unlink(lock)
     attempt.release()
-    return False
+    return True
 
 
 def _lock_path(path: Path) -> Path:

@@ -179,14 +179,8 @@ def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: 
     errors = {disagreement.key: disagreement.violation.error for disagreement in seen if disagreement.violation}
     made_from = (made for proposal in proposals for made in proposal.made_from if made.violation)
     known = {made.key for made in made_from if made.violation and made.violation.error == errors.get(made.key)}
-    again = [
-        disagreement
-        for disagreement in iterate_disagreements(seen)
-        if disagreement.acted
-        and disagreement.key in touched
-        and disagreement.verdict is VerdictKind.REQUEST_REFUSED
-        and disagreement.key not in known
-    ]
+    refused = (exchange for exchange in seen if exchange.verdict is VerdictKind.REQUEST_REFUSED and exchange.acted)
+    again = [exchange for exchange in refused if exchange.key in touched and exchange.key not in known]
     entries = [replace(proposal.entry, seen=()) for proposal in proposals]
     return [made for made in propose_entries(again) if replace(made.entry, seen=()) not in entries]
 
@@ -196,11 +190,7 @@ def _propose_members(seen: Sequence[Seen]) -> tuple[AddedMember, ...]:
     for exchange in seen:
         for place in exchange.drift:
             by_place.setdefault(place, []).append(exchange)
-    return tuple(
-        AddedMember(root, member_place, evidence_of(group))
-        for (root, member_place), group in by_place.items()
-        if is_place(member_place)
-    )
+    return tuple(AddedMember(*place, evidence_of(group)) for place, group in by_place.items() if is_place(place[1]))
 
 
 def relative_evidence(overrides: Overrides, name: Callable[[str], str]) -> Overrides:
@@ -247,8 +237,7 @@ def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposa
 
 
 def _type_key(seen: Seen) -> Any:
-    place = _decided_place(seen)
-    return type_of(place[1]) if place else ""
+    return type_of(place[1]) if (place := _decided_place(seen)) else ""
 
 
 def _decided_place(seen: Seen) -> tuple[str, Any, Any] | None:
@@ -263,11 +252,8 @@ def _value_key(seen: Seen) -> Any:
 
 def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | None:
     condition, group = proposal.condition, proposal.made_from
-    if (
-        not condition.models
-        and (models := models_of(group))
-        and not {contrary.family for contrary in against} & set(models)
-    ):
+    models = () if condition.models else models_of(group)
+    if models and not {contrary.family for contrary in against} & {*models}:
         return proposal.with_condition(replace(condition, models=models))
     theirs = [atoms_of(seen.request.body) for seen in against]
     used = {member.at for member in condition.members}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Condition, Evidence, Exemption, Overrides
+from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Condition, Exemption, Overrides
 from harness.contract.overrides_file import FORMAT, parse_overrides
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.bounded_input import read_bounded
@@ -211,30 +211,26 @@ class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: i
 
 def render_overrides(overrides: Overrides) -> str:
     """Render overrides as YAML, with a comment at the top."""
-    parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
-        ("exemptions", overrides.exemptions, _exemption_json),
-        ("refusals", overrides.refusals, _refusal_json),
-        ("members", overrides.members, _member_json),
-    ]
-    document = {"format": FORMAT} | {
-        name: [write(entry) for entry in entries] for name, entries, write in parts if entries
-    }
+    document = _drop_empty(
+        {
+            "format": FORMAT,
+            "exemptions": [*map(_entry_json, overrides.exemptions)],
+            "refusals": [*map(_entry_json, overrides.refusals)],
+            "members": [*map(_entry_json, overrides.members)],
+        }
+    )
     return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _exemption_json(entry: Exemption) -> Json:
-    first: Json = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words)}
-    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
-
-
-def _refusal_json(entry: AddedRefusal) -> Json:
-    error = {"status": entry.error.status, **entry.error.members()}
-    first: Json = {"error": error, "instead": entry.instead}
-    return _drop_empty({**first, **_condition_json(entry.condition), "seen": _seen_json(entry.seen)})
-
-
-def _member_json(entry: AddedMember) -> Json:
-    return _drop_empty({"in": entry.root, "at": entry.at, "seen": _seen_json(entry.seen)})
+def _entry_json(entry: AnyEntry) -> Json:
+    if isinstance(entry, AddedMember):
+        about: Json = {"in": entry.root, "at": entry.at}
+    elif isinstance(entry, Exemption):
+        about = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words), **_condition_json(entry.condition)}
+    else:
+        error = {"status": entry.error.status, **entry.error.members()}
+        about = {"error": error, "instead": entry.instead, **_condition_json(entry.condition)}
+    return _drop_empty({**about, "seen": [_drop_empty(asdict(exchange)) for exchange in entry.seen]})
 
 
 def _condition_json(condition: Condition) -> Json:
@@ -245,12 +241,6 @@ def _condition_json(condition: Condition) -> Json:
     dialect = condition.dialect if condition.dialect != "openai" else ""
     operation = condition.on if condition.on != CREATE_RESPONSE else ""
     return {"operation": operation, "dialect": dialect, "models": list(condition.models), "when": when}
-
-
-def _seen_json(seen: Iterable[Evidence]) -> list[Json]:
-    return [
-        _drop_empty({"file": exchange.file, "exchange": exchange.exchange, "date": exchange.date}) for exchange in seen
-    ]
 
 
 def _drop_empty(entry: Json) -> Json:

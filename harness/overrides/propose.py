@@ -104,16 +104,8 @@ def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
     shape: Any = "value" if _is_about_value(rule) else kind_of(value)
     if _is_about_items(at, value):
         shape = _types_of_subjects(seen)
-    return (
-        "taken",
-        rule.id,
-        seen.request.operation,
-        seen.request.dialect,
-        at,
-        type_of(holder),
-        shape,
-        tuple(words.items()),
-    )
+    request = seen.request
+    return ("taken", rule.id, request.operation, request.dialect, at, type_of(holder), shape, tuple(words.items()))
 
 
 def _words_of(rule: Rule, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -182,16 +174,9 @@ def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> Mem
     listed = [value for value in values if value is None or isinstance(value, bool)]
     if exact:
         listed += [value for value in values if is_name(value) or isinstance(value, int | float)]
-    kinds = [
-        kind_of(value)
-        for value in values
-        if not any(value is listed_value for listed_value in listed) or value is ABSENT
-    ]
-    return MemberCondition(normalize_path(path), _unique(listed), tuple(dict.fromkeys(kinds)), of)
-
-
-def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple({(type(value), value): value for value in values}.values())
+    others = (value for value in values if value is ABSENT or not any(value is known for known in listed))
+    unique = {(type(value), value): value for value in listed}.values()
+    return MemberCondition(normalize_path(path), tuple(unique), tuple(dict.fromkeys(map(kind_of, others))), of)
 
 
 def models_of(group: Iterable[Seen]) -> tuple[str, ...]:
@@ -301,12 +286,9 @@ def _effort_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
 
 def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:
     """Build conditions on values that the message quotes and all requests have."""
-    quoted = set(_QUOTED.findall(str(group[0].error["message"])))
-    shared = shared_atoms(group)
-    named = {
-        place: value for place, value in shared if isinstance(value, str) and value in quoted and place not in known
-    }
-    return [MemberCondition(place, (value,)) for place, value in named.items() if place != "model"][:3]
+    quoted, known = set(_QUOTED.findall(str(group[0].error["message"]))), known | {"model"}
+    shared = dict(atom for atom in shared_atoms(group) if isinstance(atom[1], str) and atom[1] in quoted)
+    return [MemberCondition(place, (value,)) for place, value in shared.items() if place not in known][:3]
 
 
 def body_of(seen: Seen) -> Any:

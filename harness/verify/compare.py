@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json
@@ -15,6 +16,7 @@ from harness.core.text import show
 
 ABSENT = "absent"
 """Stands for the value on the side that lacks a member."""
+_MISSING = object()
 MAX_LENGTH = 301
 """The maximum number of characters of a value in a difference."""
 ERROR_MEMBERS = ("message", "type", "param", "code")
@@ -55,35 +57,19 @@ def compare(expected: Any, actual: Any, profile: Profile, holder: str = "") -> I
 
 
 def _compare_values(expected: Any, actual: Any, profile: Profile, holder: str, at: str) -> Iterator[Difference]:
+    sides = expected, actual
     if isinstance(expected, dict) and isinstance(actual, dict):
-        yield from _compare_members(expected, actual, profile, holder, at)
-    elif isinstance(expected, list) and isinstance(actual, list) and _is_comparable(expected, actual, profile):
-        for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
+        holder = actual["type"] if isinstance(actual.get("type"), str) else holder
+        for name in {**expected, **actual}:
+            if name in expected or not profile.is_optional(holder, name):
+                left, right = (side.get(name, _MISSING) for side in sides)
+                yield from _compare_values(left, right, profile, name, f"{at}.{name}" if at else name)
+    elif all(isinstance(side, list) for side in sides) and (profile.is_indexed or len(expected) == len(actual)):
+        for index, (left, right) in enumerate(zip_longest(expected, actual, fillvalue=_MISSING)):
             yield from _compare_values(left, right, profile, holder, f"{at}[{index}]")
-        common = min(len(expected), len(actual))
-        for index, value in enumerate(expected[common:], common):
-            yield Difference(f"{at}[{index}]", profile.render(value), ABSENT)
-        for index, value in enumerate(actual[common:], common):
-            yield Difference(f"{at}[{index}]", ABSENT, profile.render(value))
     # In Python, but not in JSON, True equals 1.
     elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
-        yield Difference(at, profile.render(expected), profile.render(actual))
-
-
-def _is_comparable(expected: list[Any], actual: list[Any], profile: Profile) -> bool:
-    return profile.is_indexed or len(expected) == len(actual)
-
-
-def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str, at: str) -> Iterator[Difference]:
-    holder = actual["type"] if isinstance(actual.get("type"), str) else holder
-    for name in (*expected, *(name for name in actual if name not in expected)):
-        place = f"{at}.{name}" if at else name
-        if name not in actual:
-            yield Difference(place, profile.render(expected[name]), ABSENT)
-        elif name in expected:
-            yield from _compare_values(expected[name], actual[name], profile, name, place)
-        elif not profile.is_optional(holder, name):
-            yield Difference(place, ABSENT, profile.render(actual[name]))
+        yield Difference(at, *(ABSENT if side is _MISSING else profile.render(side) for side in sides))
 
 
 def differing_error_members(expected: Json, actual: Json) -> list[str]:

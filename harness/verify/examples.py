@@ -22,6 +22,7 @@ from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
+from harness.verify.compare import map_strings
 from harness.world.route import Turn
 from harness.world.script import Fallback
 
@@ -137,13 +138,9 @@ def build_body(case: Case, before: Sequence[Answer]) -> bytes:
 
 def fill_placeholders(value: Any, before: Any) -> Any:
     """Replace each `{n.path}` in the strings of a JSON value with the value at that path in the n-th answer."""
-    if isinstance(value, str):
-        return _PLACEHOLDER.sub(lambda match: _value_at(before[int(match[1])].body, match[2]), value)
-    if isinstance(value, list):
-        return [fill_placeholders(element, before) for element in value]
-    if isinstance(value, Mapping):
-        return {name: fill_placeholders(member, before) for name, member in value.items()}
-    return value
+    return map_strings(
+        value, lambda text: _PLACEHOLDER.sub(lambda match: _value_at(before[int(match[1])].body, match[2]), text)
+    )
 
 
 def _value_at(body: Any, path: str) -> str:

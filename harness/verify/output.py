@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any
 
 import orjson
@@ -173,7 +173,7 @@ def explain_nothing_judged(tally: Tally) -> str:
     if count_decided(tally):
         return ""
     if tally.counts["exchanges"]:
-        return f"nothing was judged: {_explain_exchanges(tally)}{_suggest_hosts(tally)}"
+        return f"nothing was judged: {_explain_exchanges(tally)}"
     if not tally.judged_files:
         return (
             "nothing was judged: no file there has a recording's suffix. Pass cassettes (YAML, JSON), HAR or JSON lines; "
@@ -216,15 +216,9 @@ def explain_missing_hosts(tally: Tally, hosts: Collection[str]) -> str:
 
 
 def _explain_exchanges(tally: Tally) -> str:
-    reasons = [*_reasons(tally)][:MAX_REASONS] or ["no answer was recorded, or errors of the server alone"]
-    return f"{pluralize(tally.counts['exchanges'], 'exchange')}, and none that can be judged. {'; '.join(reasons)}."
-
-
-def _reasons(tally: Tally) -> Iterator[str]:
-    for kind in ("skipped", *UNVERIFIABLE):
-        yield from (f"{times} × {why}" for why, times in count_reasons(tally, kind).items())
-
-
-def _suggest_hosts(tally: Tally) -> str:
+    counts = chain.from_iterable(count_reasons(tally, kind).items() for kind in ("skipped", *UNVERIFIABLE))
+    reasons = [f"{times} × {why}" for why, times in islice(counts, MAX_REASONS)]
+    why = "; ".join(reasons) or "no answer was recorded, or errors of the server alone"
     hosts = list(count_reasons(tally, "gateways"))[:MAX_HOSTS]
-    return f" Judge a gateway by {' '.join(f'--host {host}' for host in hosts)}." if hosts else ""
+    advice = f" Judge a gateway by {' '.join(f'--host {host}' for host in hosts)}." if hosts else ""
+    return f"{pluralize(tally.counts['exchanges'], 'exchange')}, and none that can be judged. {why}.{advice}"

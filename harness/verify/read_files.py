@@ -79,18 +79,12 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
             elif isinstance(entry, Interaction):
                 yield number, parse_recorded(entry, name, number)
             else:
-                yield from (
-                    (number, parse_recorded(exchange, name, number))
-                    for exchange in _number_ids(entry, f"{name}#{number}")
-                )
+                for part, exchange in enumerate(entry, 1):
+                    notes = {**exchange.notes, "id": f"{name}#{number}.{part}"}
+                    yield number, parse_recorded(replace(exchange, notes=notes), name, number)
         if problem:
             many = f"at least {more}" if more == MAX_PROBLEMS else str(more)
             raise Malformed(f"{problem} (and {many} more like it)" if more else str(problem))
-
-
-def _number_ids(socket: Sequence[Interaction], id: str) -> Iterator[Interaction]:
-    for number, exchange in enumerate(socket, 1):
-        yield replace(exchange, notes={**exchange.notes, "id": f"{id}.{number}"})
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -29,13 +29,7 @@ from harness.cassettes.recording.as_script import (
     parse_recorded_turn,
     recorded_response,
 )
-from harness.cassettes.recording.matching import (
-    ComparableRequest,
-    api_root,
-    comparable_request,
-    describe_request,
-    diff_requests,
-)
+from harness.cassettes.recording.matching import api_root, comparable_request, describe_request, diff_requests
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Exchange, Json
@@ -301,41 +295,24 @@ def find_changes(script: RecordedScript, exchanges: Sequence[Exchange]) -> list[
 
 def summarize_changes(changes: Sequence[RequestChange], name: str) -> str:
     """Summarize in one line how many requests differ, are additional, or did not come."""
-    counts: Mapping[str, int] = {
-        "differ": sum(bool(change.diff) for change in changes),
-        "not recorded": sum(change.exchange is not None and not change.diff for change in changes),
-        "missing": sum(change.exchange is None for change in changes),
+    counts = {
+        "{} differ{} from it": sum(bool(change.diff) for change in changes),
+        "{} came besides": sum(change.exchange is not None and not change.diff for change in changes),
+        "{} did not come": sum(change.exchange is None for change in changes),
     }
-    words = {
-        "differ": "{} differ{} from it",
-        "not recorded": "{} came besides",
-        "missing": "{} did not come",
-    }
-    told = [
-        words[kind].format(pluralize(count, "request"), "s" if count == 1 else "")
-        for kind, count in counts.items()
-        if count
-    ]
-    return f"{name}: {', '.join(told)}"
+    told = ((words, pluralize(count, "request"), "s" if count == 1 else "") for words, count in counts.items() if count)
+    return f"{name}: {', '.join(words.format(*parts) for words, *parts in told)}"
 
 
 def _compare(what: str, recorded: Sequence[Interaction], came: Sequence[Exchange]) -> Iterator[RequestChange]:
+    method, _, path = what.partition(" ")
     for before, exchange in zip(recorded, came, strict=False):
-        known, asked = _comparable(before), _comparable(_as_interaction(exchange, what))
+        sent = Interaction(method, path, exchange.request.headers, exchange.request.raw)
+        known, asked = map(comparable_request, scrub_interactions([before]) + scrub_interactions([sent]))
         if known != asked:
             yield RequestChange(exchange.number, what, "\n".join(diff_requests(known, asked)))
     yield from (RequestChange(exchange.number, what, "") for exchange in came[len(recorded) :])
     yield from (RequestChange(None, what, "") for _ in recorded[len(came) :])
-
-
-def _comparable(interaction: Interaction) -> ComparableRequest:
-    [scrubbed] = scrub_interactions([interaction])
-    return comparable_request(scrubbed)
-
-
-def _as_interaction(exchange: Exchange, what: str) -> Interaction:
-    request = exchange.request
-    return Interaction(what.partition(" ")[0], what.partition(" ")[2], request.headers, request.raw)
 
 
 def _key_of(exchange: Exchange) -> str:

@@ -171,7 +171,8 @@ class CaseWriter:
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
                 found = [
-                    replace(finding, line=_line_number(lines, finding.line)) for finding in self._found.get(file, ())
+                    replace(finding, line=lines[finding.line - 1] if 0 < (finding.line or 0) <= len(lines) else 0)
+                    for finding in self._found.get(file, ())
                 ]
                 touched = {name: sorted(hit) for name, hit in measure_coverage(world.exchanges, world).items()}
                 line = {"case": self._build_case(file, world, found).to_json(), "hits": touched}
@@ -206,10 +207,6 @@ def path_from_root(file: Path) -> str:
     absolute = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
     return printable_path(next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file))
-
-
-def _line_number(lines: list[int], number: int) -> int:
-    return lines[number - 1] if 0 < number <= len(lines) else 0
 
 
 def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:

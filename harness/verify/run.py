@@ -33,14 +33,7 @@ from harness.core.secrets import redact
 from harness.verify.judging.circumstances import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import judge, predict_violation
 from harness.verify.judging.rerender import judge_rerendering
-from harness.verify.judging.verdict import (
-    COUNTED_BY_REASON,
-    DISAGREEMENTS,
-    DRIFTS,
-    FINDINGS,
-    Verdict,
-    VerdictKind,
-)
+from harness.verify.judging.verdict import COUNTED_BY_REASON, DISAGREEMENTS, DRIFTS, FINDINGS, Verdict, VerdictKind
 from harness.verify.judging.websockets import to_recorded
 from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World

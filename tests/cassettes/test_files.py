@@ -8,14 +8,7 @@ import os
 
 import pytest
 
-from harness.cassettes.files import (
-    RecordError,
-    is_free,
-    journal_path,
-    lock_cassette,
-    read_cassette,
-    replace_file,
-)
+from harness.cassettes.files import RecordError, is_free, journal_path, lock_cassette, read_cassette, replace_file
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.format.untrusted import UnreadableRecording

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import pytest
@@ -39,58 +38,10 @@ from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 from tests.support.command_line import run_cli
 from tests.support.schemas import assert_conforms
+from tests.support.servers.plain_server import JSON, Handler, Reply, running, server
 from tests.support.servers.socket_server import over_sockets
 
 KEY = "sk-conformance-0123456789"
-Reply = tuple[int, dict[str, str], bytes]
-JSON = {"content-type": "application/json"}
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers whatever the test's function says to the method, the path, the headers and the body."""
-
-    answer: Callable[[str, str, Any, bytes], Reply]
-
-    def _do(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        status, headers, body = type(self).answer(self.command, self.path, self.headers, raw)
-        self.send_response(status)
-        for name, value in {"content-length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-for _method in ("GET", "POST", "PUT", "DELETE"):
-    setattr(Handler, f"do_{_method}", Handler._do)
-
-
-class Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: Any) -> None:
-        pass
-
-
-@contextmanager
-def server(answer: Callable[[str, str, Any, bytes], Reply]) -> Iterator[str]:
-    """Provide the base URL of a server that answers so."""
-    with running(type("Own", (Handler,), {"answer": staticmethod(answer)})) as url:
-        yield f"{url}/v1"
-
-
-@contextmanager
-def running(handler: type[Handler]) -> Iterator[str]:
-    made = Quiet(("127.0.0.1", 0), handler)
-    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{made.server_port}"
-    finally:
-        made.shutdown()
-        made.server_close()
 
 
 def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: body) -> Callable[..., Reply]:
@@ -150,9 +101,7 @@ def examined(right: str, tmp_path_factory: pytest.TempPathFactory) -> Examined:
 
 
 class TestARightServer:
-    def test_a_right_server_scores_100_percent_in_a_sample_of_all_questions(
-        self, right: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_right_server_scores_100_percent_in_a_sample_of_all_questions(self, right, monkeypatch):
         monkeypatch.setattr(examining, "build_questions", lambda *given: list(build_questions(*given))[::40])
         score = examine_server(right, jobs=3)
         assert (score.findings, score.percent) == ([], 100)
@@ -161,31 +110,22 @@ class TestARightServer:
     @pytest.mark.slow
     def test_a_right_server_scores_100_percent_and_again_when_it_is_examined_twice(self, examined: Examined) -> None:
         assert examined.score.findings == examined.report["findings"] == []
-        assert (examined.score.percent, examined.score.is_clean) == (100.0, True)
-        assert examined.report["percent"] == 100
+        assert (examined.score.percent, examined.score.is_clean, examined.report["percent"]) == (100, True, 100)
+        assert examined.progress[-1] == (len(examined.progress),) * 2
 
     @pytest.mark.slow
     def test_nothing_that_could_be_sent_is_blocked(self, examined: Examined) -> None:
         score = examined.score
         assert not [reason for reason in score.left_out if reason.startswith(("what comes", "the server"))]
-        assert set(score.surfaces) == set(OPTIONAL_ENDPOINTS)
-        assert not any(score.surfaces.values())
+        assert score.surfaces == dict.fromkeys(OPTIONAL_ENDPOINTS, "")
 
     @pytest.mark.slow
-    def test_the_report_is_as_its_schema_says(self, examined: Examined) -> None:
+    def test_the_report_is_as_its_schema_says_and_the_command_prints_a_table_and_a_last_line(self, examined) -> None:
         assert_conforms(examined.report, "server")
         assert examined.report["sections"]["refuses"]["of"] > 600
-
-    @pytest.mark.slow
-    def test_exit_code_0_a_table_and_a_last_line(self, examined: Examined) -> None:
         assert examined.result.exit_code == 0, examined.result.output
         assert examined.result.stdout.splitlines()[-1] == f"score of {examined.url}: 100 %"
         assert "refuses  pairing" in examined.result.stdout
-
-    @pytest.mark.slow
-    def test_progress_is_reported_to_the_end(self, examined: Examined) -> None:
-        progress = examined.progress
-        assert progress[-1][0] == progress[-1][1] == len(progress)
 
     @pytest.mark.slow
     def test_a_model_of_its_own_replaces_the_examples_and_a_429_is_waited_for(self) -> None:
@@ -337,23 +277,15 @@ class TestAWrongServer:
     def test_three_grades_of_a_refusal(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
         graded = [finding for finding in score.findings if finding["kind"] == "refusal"]
-        wrong = [grade for grade in graded if grade["outcome"] != _due_grade(grade["expected"], grade["got"])]
-        assert wrong == []
-        assert {grade["outcome"] for grade in graded} == {"code", "status"}
+        assert [one for one in graded if one["outcome"] != _due_grade(one["expected"], one["got"])] == []
+        assert {grade["outcome"] for grade in graded} == set(score.refusals["content"]) == {"code", "status"}
         assert min(changed) > 50
-        assert set(score.refusals["content"]) == {"code", "status"}
-        assert not score.is_clean
-        assert score.percent is not None
-        assert score.percent < 100
+        assert (score.is_clean, score.percent < 100) == (False, True)
 
     @pytest.mark.slow
     def test_an_error_in_another_form_is_a_finding(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
-        found = [
-            finding["times"]
-            for finding in score.findings
-            if (finding["kind"], finding.get("at")) == ("errors", "error")
-        ]
+        found = (one["times"] for one in score.findings if (one["kind"], one.get("at")) == ("errors", "error"))
         looked_for = len(OPTIONAL_ENDPOINTS)  # these answers are not judged
         assert changed[3] - looked_for <= sum(found) <= changed[3]
 
@@ -363,55 +295,39 @@ class TestAWrongServer:
         assert "a chain that leaves it unanswered is refused" in kinds(small)
 
     @pytest.mark.slow
-    def test_a_history_that_is_there_twice(self, forgetful: Score) -> None:
-        assert "no part of a chained history is duplicated" in kinds(forgetful)
-
-    @pytest.mark.slow
-    def test_a_history_that_is_listed_twice(self, forgetful: Score) -> None:
-        assert "no part of it is listed twice" in kinds(forgetful)
-
-    @pytest.mark.slow
-    def test_what_runs_in_the_background_is_not_cancelled_nor_resumed(self, forgetful: Score) -> None:
+    def test_what_a_server_does_wrong_contradicts_a_claim(self, forgetful: Score) -> None:
         assert kinds(forgetful) >= {
+            "no part of a chained history is duplicated",
+            "no part of it is listed twice",
             "it is cancelled, or was done before",
             "it resumes after the number that the client has",
         }
-
-    @pytest.mark.slow
-    def test_a_custom_tool_that_is_not_called(self, forgetful: Score) -> None:
         assert forgetful.claims["custom tool"]["false"] == 1
-        assert "it has deltas" in {
-            finding["claim"] for finding in forgetful.findings if finding.get("area") == "custom tool streamed"
-        }
+        streamed = {claim["claim"] for claim in forgetful.findings if claim.get("area") == "custom tool streamed"}
+        assert "it has deltas" in streamed
 
     @pytest.mark.slow
     def test_a_member_that_is_missing_is_reported_once(self, forgetful: Score) -> None:
         answers = [finding for finding in forgetful.findings if finding["kind"] == "answers"]
-        (found,) = [
-            answer for answer in answers if answer["on"] == "POST /responses" and answer["at"] == "parallel_tool_calls"
-        ]
-        assert found["times"] > 100
+        missing = ("POST /responses", "parallel_tool_calls")
+        (times,) = [answer["times"] for answer in answers if (answer["on"], answer["at"]) == missing]
+        assert times > 100
         assert sum(answer["times"] for answer in answers) == forgetful.forms["answers"]["findings"]
 
     @pytest.mark.slow
     def test_events_that_no_client_of_event_source_hears(self, forgetful: Score) -> None:
         found = {(finding["kind"], finding.get("at"), finding.get("message")) for finding in forgetful.findings}
-        assert (
-            "streams",
-            "events[0]",
-            "its line is 'event: message', its data has the type 'response.created'",
-        ) in found
+        words = "its line is 'event: message', its data has the type 'response.created'"
+        assert ("streams", "events[0]", words) in found
 
-    def test_a_stream_that_is_cut(self, small: Score) -> None:
+    def test_a_stream_that_is_cut_is_a_finding(self, small: Score) -> None:
         assert small.forms["streams"]["conform"] == 0
         assert any("cut off" in text for text in kinds(small))
 
-    def test_an_endpoint_that_it_lacks_is_left_out_and_named(self, small: Score) -> None:
+    def test_an_endpoint_that_it_lacks_and_one_that_always_answers_429_are_left_out(self, small: Score) -> None:
         assert small.left_out["the server has no /conversations"] > 5
         assert "there is no /conversations: POST /conversations is answered by 404" in list(summary_lines(small, KEY))
         assert "conversation" not in small.claims
-
-    def test_who_always_answers_429_is_not_judged(self, small: Score) -> None:
         assert small.left_out["the server was asked too often (429)"] > 0
 
     @pytest.mark.slow
@@ -427,38 +343,28 @@ class TestAWrongServer:
 
 def _due_grade(expected: Any, got: Any) -> str:
     """Return the grade of an error that one of WRONG_ERRORS was done to."""
-    return (
-        "code"
-        if "code" in got and all(got[name] == expected[name] for name in ("status", "param", "code"))
-        else "status"
-    )
+    same = "code" in got and all(got[name] == expected[name] for name in ("status", "param", "code"))
+    return "code" if same else "status"
 
 
 class TestNoSuchServer:
-    def test_down(self) -> None:
-        result = verify("--server", "http://127.0.0.1:9/v1")
-        assert result.exit_code == 2
-        assert "the connection is refused. Start the server" in result.stderr
-
     @pytest.mark.parametrize(
-        ("status", "body", "message"),
+        ("status", "headers", "body", "message"),
         [
-            (401, b'{"error": {"message": "No.", "code": null}}', "refuses the key: 401 No."),
-            (404, b'{"detail": "Not Found"}', "has no /responses"),
-            (200, b"<html>", "does not speak the API: the answer is neither JSON nor events"),
+            (401, JSON, b'{"error": {"message": "No.", "code": null}}', "refuses the key: 401 No."),
+            (404, JSON, b'{"detail": "Not Found"}', "has no /responses"),
+            (200, JSON, b"<html>", "does not speak the API: the answer is neither JSON nor events"),
+            (308, {"location": "https://a.test/v1?key=x"}, b"", "(308), to https://a.test/v1. Pass the base URL"),
         ],
     )
-    def test_another_one(self, status: int, body: bytes, message: str) -> None:
-        with server(lambda *_: (status, JSON, body)) as url:
+    def test_another_server_is_a_mistake(self, status: int, headers: dict[str, str], body: bytes, message: str) -> None:
+        with server(lambda *_: (status, headers, body)) as url:
             result = verify("--server", url)
-        assert result.exit_code == 2
-        assert message in result.stderr
+        assert (result.exit_code, message in result.stderr) == (2, True)
 
-    def test_one_that_is_elsewhere(self) -> None:
-        with server(lambda *_: (308, {"location": "https://a.test/v1?key=x"}, b"")) as url:
-            result = verify("--server", url)
-        assert result.exit_code == 2
-        assert "it leads elsewhere (308), to https://a.test/v1. Pass the base URL" in result.stderr
+    def test_one_that_is_down_is_a_mistake(self) -> None:
+        result = verify("--server", "http://127.0.0.1:9/v1")
+        assert (result.exit_code, "the connection is refused. Start the server" in result.stderr) == (2, True)
 
     def test_a_key_that_cannot_be_sent_is_not_shown(self, right: str) -> None:
         result = verify("--server", right, "--key-env", "OWN", OWN=f"{KEY}\nx-more: 1")
@@ -469,11 +375,8 @@ class TestNoSuchServer:
         body = b'{"error": {"message": "The model does not exist", "code": "model_not_found"}}'
         with server(lambda *_: (404, JSON, body)) as url:
             result = verify("--server", url)
-        assert result.exit_code == 1
-        assert (
-            "stopped: the smallest request is not answered: 404 The model does not exist. --model names one."
-            in result.stdout
-        )
+        why = "stopped: the smallest request is not answered: 404 The model does not exist. --model names one."
+        assert (result.exit_code, why in result.stdout) == (1, True)
 
     def test_slow(self) -> None:
         over = threading.Event()
@@ -551,8 +454,7 @@ class TestNoSuchServer:
     )
     def test_no_url(self, url: str) -> None:
         result = verify("--server", url)
-        assert result.exit_code == 2
-        assert "pass a base URL" in result.stderr
+        assert (result.exit_code, "pass a base URL" in result.stderr) == (2, True)
 
 
 def say_nothing(connection: Any) -> None:
@@ -577,11 +479,9 @@ class TestSockets:
         assert "stream_id" not in good.recorded.events[0]
         assert (bad.status, bad.body["error"]["param"]) == (400, "temperature")
 
-    def test_a_refused_upgrade_is_an_answer(self) -> None:
+    def test_a_refused_upgrade_is_an_answer_and_a_refused_connection_a_fault(self) -> None:
         with over_sockets(lambda connection: None, refuse=403) as url:
             assert send_event(url).status == 403
-
-    def test_nobody_there(self) -> None:
         assert send_event("http://127.0.0.1:9/v1").fault == "the connection is refused"
 
     @pytest.mark.parametrize(
@@ -594,13 +494,11 @@ class TestSockets:
             (
                 lambda connection: connection.recv() and [connection.send("{}") for _ in range(200)],
                 60,
-                "it has more than 100 events",
+                "it has more than 1",
             ),
         ],
     )
-    def test_an_answer_that_does_not_end_says_why(
-        self, talk: Callable[[Any], None], seconds: float, fault: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_answer_that_does_not_end_says_why(self, talk, seconds, fault, monkeypatch):
         monkeypatch.setattr(sockets, "MAX_EVENTS", 100)
         with over_sockets(talk) as url:
             reply = send_event(url, seconds)
@@ -726,17 +624,14 @@ class TestQuestions:
         assert kinds_of_items() - probed == SOME_MODELS
 
     def test_what_no_server_can_answer_is_left_out_with_a_reason(self) -> None:
-        reasons = {
-            question.reason for question in build_questions("gpt-4.1", (), ("/files",), "/v1") if question.reason
-        }
+        reasons = {question.reason for question in build_questions("gpt-4.1", (), ("/files",), "/v1")}
         assert reasons >= {"it is another provider's", "it needs an account of its own", "time has to pass"}
         assert "the server has no /files" in reasons
 
     def test_the_path_in_a_refusal_is_that_of_the_server(self) -> None:
-        questions = [
-            question for question in build_questions("gpt-4.1", (), (), "/api/v1") if question.name == "unknown_url"
-        ]
-        assert questions[0].expected_message == "Invalid URL (POST /api/v1/response)"
+        questions = build_questions("gpt-4.1", (), (), "/api/v1")
+        first = next(question for question in questions if question.name == "unknown_url")
+        assert first.expected_message == "Invalid URL (POST /api/v1/response)"
 
     @pytest.mark.slow
     def test_other_models_are_tried_where_the_server_lists_them(self) -> None:

@@ -58,30 +58,34 @@ def test_a_conversation_is_had_again_with_the_ids_of_today(tmp_path: Path) -> No
     assert now != then
 
 
-def test_other_words_than_the_mock_says_leave_it_behind(tmp_path: Path) -> None:
-    new = error(400, "What is 'seed'?", "seed", "unknown_parameter")
-    result = drifted(recording(tmp_path, recorded(SEED)), lambda *request: new)
+@pytest.mark.parametrize(
+    ("then", "now", "told"),
+    [
+        (None, "What is 'seed'?", "answers as recorded: it is outdated"),
+        ("Unrecognized request argument supplied: seed", None, "answers like the API now: record again"),
+        ("Once.", "Now.", "gives neither answer"),
+    ],
+)
+def test_other_words_are_reported_with_the_side_that_the_mock_is_on(tmp_path: Path, then, now, told) -> None:
+    (one,) = recorded(SEED)
+    known = one["response"]["error"]["message"]
+    one["response"]["error"]["message"] = then or known
+    answer = error(400, now or known, "seed", "unknown_parameter")
+    result = drifted(recording(tmp_path, [one]), lambda *request: answer)
     assert result.exit_code == 1
     assert result.stdout.endswith(
         "project/tape.jsonl#1  error.message\n"
-        "  recorded  Unknown parameter: 'seed'.\n"
-        "  live      What is 'seed'?\n"
-        "  the mock answers as recorded: it is outdated\n"
+        f"  recorded  {then or known}\n  live      {now or known}\n  the mock {told}\n"
     )
-
-
-def test_a_recording_that_the_mock_has_left_behind_is_to_be_made_again(tmp_path: Path) -> None:
-    (one,) = recorded(SEED)
-    one["response"]["error"]["message"] = "Unrecognized request argument supplied: seed"
-    result = drifted(recording(tmp_path, [one]))
-    assert "the mock answers like the API now: record again" in result.stdout
 
 
 def test_what_is_accepted_now_is_reported_by_its_status(tmp_path: Path) -> None:
     result = drifted(recording(tmp_path, recorded(SEED)), lambda *request: (200, {}, recorded(HI)[0]["response"]))
-    assert (
-        "project/tape.jsonl#1  status\n  recorded  400 Unknown parameter: 'seed'.\n  live      200\n" in result.stdout
-    )
+    told = "project/tape.jsonl#1  status\n  recorded  400 Unknown parameter: 'seed'.\n  live      200\n"
+    assert told in result.stdout
+
+
+FAILED = {"error": {"code": "server_error"}}
 
 
 @pytest.mark.parametrize(
@@ -91,37 +95,18 @@ def test_what_is_accepted_now_is_reported_by_its_status(tmp_path: Path) -> None:
         ({"status": 499}, ""),
         *[({"response": {"error": {"code": code}}}, code) for code in ("server_error", "rate_limit_exceeded")],
         ({"response": {"last_error": {"code": "vector_store_timeout"}}}, "vector_store_timeout"),
-        (
-            {
-                "response": None,
-                "events": [{"event": "error", "data": {"type": "error", "error": {"code": "server_error"}}}],
-            },
-            "server_error",
-        ),
-        (
-            {
-                "response": None,
-                "events": [{"event": "warning", "data": {"type": "warning", "error": {"code": "server_error"}}}],
-            },
-            "",
-        ),
+        *[
+            ({"response": None, "events": [{"event": type, "data": {"type": type, **FAILED}}]}, why)
+            for type, why in (("error", "server_error"), ("warning", ""))
+        ],
         ({"response": {"error": {"code": "invalid_prompt"}}}, ""),
         ({"response": ["error"]}, ""),
     ],
 )
-def test_what_depends_on_the_account_or_the_hour_is_transient(
-    changes: dict[str, Any], why: str, tmp_path: Path
-) -> None:
+def test_what_depends_on_the_account_or_the_hour_is_transient(changes, why, tmp_path):
     (one,) = recorded(HI)
     (read,) = read_recording(recording(tmp_path, [{**one, **changes}]))
     assert find_transient(read) == why
-
-
-def test_neither_is_what_the_mock_says(tmp_path: Path) -> None:
-    (one,) = recorded(SEED)
-    one["response"]["error"]["message"] = "Once."
-    result = drifted(recording(tmp_path, [one]), lambda *request: error(400, "Now.", "seed", "unknown_parameter"))
-    assert "  the mock gives neither answer\n" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -133,9 +118,7 @@ def test_neither_is_what_the_mock_says(tmp_path: Path) -> None:
         ({"usage": None}, "answer.usage\n  recorded  an object\n  live      null"),
     ],
 )
-def test_members_kinds_and_values_that_the_api_chooses_are_compared(
-    tmp_path: Path, change: dict[str, Any], expected: str
-) -> None:
+def test_members_kinds_and_values_that_the_api_chooses_are_compared(tmp_path, change, expected):
     result = drifted(recording(tmp_path, recorded(HI)), altered(**change))
     assert result.exit_code == 1
     assert expected in result.stdout
@@ -146,11 +129,7 @@ ELSEWHERE = [{"type": "message", "id": "msg_2", "role": "assistant", "status": "
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"id": "resp_other", "created_at": 5, "completed_at": 7},
-        {"output": ELSEWHERE},
-        {"metadata": {"a": "b"}},
-    ],
+    [{"id": "resp_other", "created_at": 5, "completed_at": 7}, {"output": ELSEWHERE}, {"metadata": {"a": "b"}}],
 )
 def test_ids_times_texts_and_what_a_model_says_are_not(tmp_path: Path, change: dict[str, Any]) -> None:
     result = drifted(recording(tmp_path, recorded(HI)), altered(**change))
@@ -172,16 +151,8 @@ def test_events_that_come_when_they_like_are_not_compared(tmp_path: Path) -> Non
 
 def test_a_request_that_continues_other_output_is_not_sent(tmp_path: Path) -> None:
     made = recorded(HI)
-    made[0]["response"]["output"] = [
-        {
-            "type": "function_call",
-            "id": "fc_1",
-            "call_id": "call_then",
-            "name": "f",
-            "arguments": "{}",
-            "status": "completed",
-        }
-    ]
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_then", "name": "f", "arguments": "{}"}
+    made[0]["response"]["output"] = [{**call, "status": "completed"}]
     output = {"type": "function_call_output", "call_id": "call_then", "output": "ok"}
     follow = {**made[0], "id": "project/tape.jsonl#2", "request": {**HI, "input": [output]}}
     result = drifted(recording(tmp_path, [made[0], follow]))
@@ -215,9 +186,8 @@ def test_the_budget_counts_what_a_chain_goes_on_from(tmp_path: Path) -> None:
 
 def test_a_refusal_of_what_was_not_known_is_compared(tmp_path: Path) -> None:
     made = recorded({**HI, "previous_response_id": "resp_nope"})
-    result = drifted(
-        recording(tmp_path, made), lambda *request: error(400, "No such response.", "previous_response_id")
-    )
+    other = error(400, "No such response.", "previous_response_id")
+    result = drifted(recording(tmp_path, made), lambda *request: other)
     assert "live      No such response." in result.stdout
 
 
@@ -228,9 +198,8 @@ def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
     for number, (method, path, body) in enumerate(steps, 1):
         ids = [exchange["response"].get("id") for exchange in made]
         below, sent = path.format(*ids), {**body, "conversation": ids[0]} if "model" in body else body
-        answer = mock.handle(
-            ReceivedRequest(method, below, HEADERS, raw=b"" if method == "GET" else json.dumps(sent).encode())
-        )
+        raw = b"" if method == "GET" else json.dumps(sent).encode()
+        answer = mock.handle(ReceivedRequest(method, below, HEADERS, raw=raw))
         more = {"method": method, "url_path": below}
         made.append(exchange(number, None if method == "GET" else sent, answer.status, answer.body, **more))
     return made
@@ -256,9 +225,8 @@ def test_a_model_that_is_gone_is_reported_and_nothing_that_follows_from_it(tmp_p
 def test_the_form_of_an_answer_tells_who_is_behind_where_the_mock_gives_none(tmp_path: Path) -> None:
     made = talked(("POST", "/v1/conversations", {}), ITEMS)
     empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": "no"}
-    result = drifted(
-        recording(tmp_path, made), lambda method, path, body: (200, {}, empty) if method == "GET" else None
-    )
+    change = {"GET": (200, {}, empty)}
+    result = drifted(recording(tmp_path, made), lambda method, path, body: change.get(method))
     assert result.stdout.endswith("live      'no'\n  the mock answers as recorded: it is outdated\n")
 
 
@@ -343,18 +311,10 @@ def test_evidence_that_people_transcribed_is_compared_as_far_as_it_goes(tmp_path
 
 
 def test_ids_are_replaced_wherever_they_stand() -> None:
-    names = dict(
-        pair_ids(
-            {"id": "resp_1", "a": [{"type": "x", "call_id": "c1"}]},
-            {"id": "resp_2", "a": [{"type": "x", "call_id": "c2"}]},
-        )
-    )
-    assert names == {"resp_1": "resp_2", "c1": "c2"}
-    assert translate_ids(["resp_1", {"at": "/v1/responses/resp_1"}, 3], names) == [
-        "resp_2",
-        {"at": "/v1/responses/resp_2"},
-        3,
-    ]
+    then, now = ({"id": f"resp_{n}", "a": [{"type": "x", "call_id": f"c{n}"}]} for n in (1, 2))
+    assert (names := dict(pair_ids(then, now))) == {"resp_1": "resp_2", "c1": "c2"}
+    sent = ["resp_1", {"at": "/v1/responses/resp_1"}, 3]
+    assert translate_ids(sent, names) == ["resp_2", {"at": "/v1/responses/resp_2"}, 3]
 
 
 def in_turn(*answers: Any) -> Change:

@@ -146,13 +146,16 @@ def test_a_refusal_is_had_again(tmp_path: Path) -> None:
 # Exactly the difference is reported
 
 
+NEW = f"events[{WHOLE}].response.mood"
+
+
+def moody(after: int = 0) -> EventChange:
+    """Return a new member of each response, but for the first ones."""
+    return only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after)
+
+
 def test_a_member_that_is_new_is_reported(tmp_path: Path) -> None:
-    new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
-    assert differences(tmp_path, connection(talked(*CHAIN)), change=new) == [
-        [],
-        [f"events[{WHOLE}].response.mood"],
-        [f"events[{WHOLE}].response.mood"],
-    ]
+    assert differences(tmp_path, connection(talked(*CHAIN)), change=moody(after=1)) == [[], [NEW], [NEW]]
 
 
 def test_an_event_that_is_gone_is_reported(tmp_path: Path) -> None:
@@ -199,8 +202,7 @@ def test_a_warm_up_is_sent_again_and_what_goes_on_with_it_is_compared(tmp_path: 
         result = drift(url, cassette(tmp_path, connection(then)))
     assert "2 exchanges sent again: 2 as recorded, 0 not" in result.stdout
     assert api.requests[0] == create(generate=False)
-    new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
-    assert differences(tmp_path, connection(then), change=new) == [[], [f"events[{WHOLE}].response.mood"]]
+    assert differences(tmp_path, connection(then), change=moody(after=1)) == [[], [NEW]]
 
 
 def test_a_warm_up_that_is_refused_now_is_reported(tmp_path: Path) -> None:
@@ -211,44 +213,43 @@ def test_a_warm_up_that_is_refused_now_is_reported(tmp_path: Path) -> None:
 # What is left out, and counted
 
 
-def test_requests_that_overlap_are_left_out(tmp_path: Path) -> None:
+def overlapping() -> list[Frame]:
+    """Return two requests, the second of which was sent before the first was answered."""
     then = talked(create(stream_id="a"), create(stream_id="b"))
     second = next(place for place, (_, side, _) in enumerate(then) if place and side == CLIENT)
-    mixed = [then[0], then[second], *then[1:second], *then[second + 1 :]]
-    result = drifted(tmp_path, connection(mixed), connection(talked(create())))
-    assert "2 left out: it was sent over a WebSocket on which requests overlap" in result.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
+    return [then[0], then[second], *then[1:second], *then[second + 1 :]]
 
 
-def test_responses_that_are_steered_are_left_out(tmp_path: Path) -> None:
-    steer = {"type": "response.steer", "previous_response_id": "{0}", "input": "Be brief."}
-    then = talked(create(model="gpt-6-astra"), steer)
-    result = drifted(tmp_path, connection(then), connection(talked(create())))
-    assert "2 left out: it was sent over a WebSocket on which responses are steered" in result.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
-
-
-def test_what_breaks_off_in_the_recording_is_left_out(tmp_path: Path) -> None:
-    then = talked(create(), create("and?"))
-    result = drifted(tmp_path, connection(then[:-2], cut=True))
-    assert "1 left out: its answer over a WebSocket is cut off in the recording" in result.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
-
-
-def test_what_began_no_response_is_left_out(tmp_path: Path) -> None:
-    result = drifted(tmp_path, connection(talked({"type": "session.update"}, create())))
-    assert "1 left out: it was sent over a WebSocket and started no response" in result.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
-
-
+STEER = {"type": "response.steer", "previous_response_id": "{0}", "input": "Be brief."}
 TOO_OLD = {"type": "error", "status": 400, "error": {"code": "websocket_connection_limit_reached", "message": "Old."}}
 
 
-def test_what_was_answered_at_that_hour_is_left_out(tmp_path: Path) -> None:
-    result = drifted(tmp_path, connection([*talked(create()), *frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]))
-    assert (
-        "1 left out: the answer was about the account or the time: websocket_connection_limit_reached" in result.stderr
-    )
+@pytest.mark.parametrize(
+    ("left_out", "told"),
+    [
+        (lambda: connection(overlapping()), "2 left out: it was sent over a WebSocket on which requests overlap"),
+        (
+            lambda: connection(talked(create(model="gpt-6-astra"), STEER)),
+            "2 left out: it was sent over a WebSocket on which responses are steered",
+        ),
+        (
+            lambda: connection(talked(create())[:-2], cut=True),
+            "1 left out: its answer over a WebSocket is cut off in the recording",
+        ),
+        (
+            lambda: connection(talked({"type": "session.update"})),
+            "1 left out: it was sent over a WebSocket and started no response",
+        ),
+        (
+            lambda: connection([*frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]),
+            "1 left out: the answer was about the account or the time: websocket_connection_limit_reached",
+        ),
+    ],
+    ids=["overlapping", "steered", "cut off", "without a response", "about the hour"],
+)
+def test_what_cannot_be_sent_again_is_left_out_and_counted(tmp_path: Path, left_out: Any, told: str) -> None:
+    result = drifted(tmp_path, left_out(), connection(talked(create())))
+    assert told in result.stderr
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 

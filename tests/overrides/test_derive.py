@@ -20,10 +20,7 @@ class TestPairsOfModelAndValue:
 
     @pytest.fixture(autouse=True)
     def two_models(self, learn: Learn) -> None:
-        learn(
-            taken(model="gpt-5.4", reasoning={"effort": "minimal"}),
-            taken(model="o3", reasoning={"effort": "none"}),
-        )
+        learn(taken(model="gpt-5.4", reasoning={"effort": "minimal"}), taken(model="o3", reasoning={"effort": "none"}))
 
     @pytest.mark.parametrize(("model", "effort"), [("gpt-5.4", "minimal"), ("o3", "none")])
     def test_recorded_pairs_of_model_and_value_are_derived(self, model: str, effort: str) -> None:
@@ -53,9 +50,7 @@ class TestTypesOfItems:
         ],
         ids=["two are two", "three are all", "of that kind of value", "not the one that was refused", "but the others"],
     )
-    def test_recorded_types_of_items_are_derived(
-        self, learn: Learn, seen: list[dict[str, Any]], item: dict[str, Any], said: str
-    ) -> None:
+    def test_recorded_types_of_items_are_derived(self, learn, seen, item, said):
         learn(*seen)
         assert verdict(input=[item]) == said
 

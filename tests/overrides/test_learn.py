@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.core.exchange import Json
 from tests.support.command_line import run_cli
 from tests.support.learning import ASK, Learn, contract, refused, taken, verdict
 from tests.support.recordings import HI, KEY, recorded, write_jsonl
@@ -45,9 +43,7 @@ class TestWhatTheApiTook:
         ],
         ids=["the kind of the value", "a value of a list", "two reasons in one request"],
     )
-    def test_what_the_api_took_is_no_wider_than(
-        self, learn: Learn, body: Json, alike: Json, other: Json, problem: str
-    ) -> None:
+    def test_what_the_api_took_is_no_wider_than(self, learn, body, alike, other, problem):
         learn(taken(**body))
         assert verdict(**alike) == ""
         assert verdict(**other).startswith(problem)
@@ -93,9 +89,7 @@ class TestWhatIsAboutItems:
         ],
         ids=["alone", "of another kind", "without call", "of another id", "one more", "of another type"],
     )
-    def test_what_is_about_items_is_no_wider_than_the_items_with_that_id(
-        self, learn: Learn, items: list[dict[str, Any]], problem: str
-    ) -> None:
+    def test_what_is_about_items_is_no_wider_than_the_items_with_that_id(self, learn, items, problem):
         learn(taken(input=[HELLO, SEARCH, OTHER_OUTPUT]))
         assert verdict(input=[HELLO, *items]).startswith(problem)
 
@@ -123,9 +117,7 @@ class TestWhatTheApiRefused:
         assert (verdict(truncation="auto"), verdict(truncation="auto", temperature=0.5)) == ("No.", "")
 
     @pytest.mark.parametrize(("stream", "refused_as"), [({}, {}), ({"stream": False}, {"stream": True})])
-    def test_a_refusal_of_an_accepted_request_is_not_learned(
-        self, learn: Learn, stream: Json, refused_as: Json
-    ) -> None:
+    def test_a_refusal_of_an_accepted_request_is_not_learned(self, learn, stream, refused_as):
         (accepted,) = recorded({**ASK, "truncation": "auto", **stream})
         printed = learn(refused("No.", "truncation", "no", truncation="auto", **refused_as), accepted)
         assert "not learned: a.yaml#1: the API behaved differently in " in printed

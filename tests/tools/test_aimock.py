@@ -23,6 +23,7 @@ from tests.support.tools import functions
 from tools.aimock.__main__ import app
 from tools.aimock.script import ImportedScript, import_fixtures, write_imported
 
+F: Json = {"name": "f", "arguments": {"x": 1}}
 HELLO: Json = {"match": {"userMessage": "hello"}, "response": {"content": "Hi."}}
 Convert = Callable[..., ImportedScript]
 
@@ -64,60 +65,31 @@ class TestResponses:
         [
             ({"content": "Hi."}, [{"message": "Hi."}]),
             ({"content": {"city": "Oslo"}}, [{"message": '{"city":"Oslo"}'}]),
+            ({"toolCalls": [{**F, "id": "call_1"}]}, [{"function_call": {**F, "call_id": "call_1"}}]),
             (
-                {"toolCalls": [{"name": "f", "arguments": {"x": 1}, "id": "call_1"}]},
-                [{"function_call": {"name": "f", "arguments": {"x": 1}, "call_id": "call_1"}}],
+                {"toolCalls": [{**F, "arguments": '{"x":1}'}, {**F, "arguments": '{"x": 2}'}]},
+                [{"function_call": F}, {"function_call": {**F, "arguments": '{"x": 2}'}}],
             ),
+            ({"content": "Wait.", "toolCalls": [F]}, [{"message": "Wait."}, {"function_call": F}]),
             (
-                {"toolCalls": [{"name": "f", "arguments": '{"x":1}'}, {"name": "f", "arguments": '{"x": 2}'}]},
-                [
-                    {"function_call": {"name": "f", "arguments": {"x": 1}}},
-                    {"function_call": {"name": "f", "arguments": '{"x": 2}'}},
-                ],
-            ),
-            (
-                {"content": "Wait.", "toolCalls": [{"name": "f", "arguments": {}}]},
-                [{"message": "Wait."}, {"function_call": {"name": "f", "arguments": {}}}],
-            ),
-            (
-                {
-                    "content": "ignored",
-                    "blocks": [
-                        {"type": "toolCall", "name": "f", "arguments": {}},
-                        {"type": "text", "text": "Wait."},
-                    ],
-                },
-                [{"function_call": {"name": "f", "arguments": {}}}, {"message": "Wait."}],
+                {"content": "ignored", "blocks": [{"type": "toolCall", **F}, {"type": "text", "text": "Wait."}]},
+                [{"function_call": F}, {"message": "Wait."}],
             ),
             (
                 {"content": "Hi.", "reasoning": "Hm.", "webSearches": ["Oslo"]},
                 [{"reasoning": "Hm."}, {"web_search_call": "Oslo"}, {"message": "Hi."}],
             ),
+            ({"content": "Hi.", "finishReason": "length"}, [{"message": "Hi."}, {"incomplete": "max_output_tokens"}]),
             (
-                {
-                    "content": "Hi.",
-                    "finishReason": "length",
-                    "usage": {"prompt_tokens": 3, "output_tokens": 4},
-                    "model": "m",
-                },
-                [
-                    {"message": "Hi."},
-                    {"incomplete": "max_output_tokens"},
-                    {"usage": {"input_tokens": 3, "output_tokens": 4}},
-                    {"response": {"model": "m"}},
-                ],
+                {"content": "Hi.", "usage": {"prompt_tokens": 3, "output_tokens": 4}, "model": "m"},
+                [{"message": "Hi."}, {"usage": {"input_tokens": 3, "output_tokens": 4}}, {"response": {"model": "m"}}],
             ),
             (
-                {"error": {"message": "Slow down.", "type": "rate_limit_error", "code": "slow"}, "status": 429},
+                {"error": {"message": "Slow.", "type": "rate_limit_error", "code": "slow"}, "status": 429},
                 [
                     {
-                        "http_error": {
-                            "status": 429,
-                            "message": "Slow down.",
-                            "type": "rate_limit_error",
-                            "code": "slow",
-                            "headers": {"retry-after": "1"},
-                        }
+                        "http_error": {"status": 429, "message": "Slow.", "type": "rate_limit_error", "code": "slow"}
+                        | {"headers": {"retry-after": "1"}}
                     }
                 ],
             ),
@@ -201,9 +173,7 @@ class TestMatchers:
         assert ask(client, history, tools=tools) == "Rainy."
         assert ask(client, [*history, {"role": "user", "content": "Thanks."}]) == "Else."
 
-    def test_matchers_keep_case_where_it_tells_fixtures_apart(
-        self, convert: Convert, mock: Mock, client: openai.OpenAI
-    ) -> None:
+    def test_matchers_keep_case_where_it_tells_fixtures_apart(self, convert, mock, client):
         small, large = (fixture({"content": f"{text}!"}, {"userMessage": text}) for text in ("ops", "Ops"))
         script = convert(small, large, HELLO)
         assert [route.conditions for route in script.routes[2:]] == [{"user": "hello"}, {}]
@@ -217,9 +187,7 @@ class TestMatchers:
         played(mock, convert(second, first, fixture({"content": "rest"})))
         assert [ask(client, "hi") for _ in range(4)] + [ask(client, "bye")] == ["0", "1", "rest", "rest", "Else."]
 
-    def test_places_in_a_conversation_are_turns_that_begin_again(
-        self, convert: Convert, mock: Mock, client: openai.OpenAI
-    ) -> None:
+    def test_places_in_a_conversation_are_turns_that_begin_again(self, convert, mock, client):
         turns = [fixture({"content": str(place)}, {"userMessage": "hi", "turnIndex": place}) for place in (0, 2)]
         played(mock, convert(*turns))
         assert [ask(client, "hi") for _ in range(3)] + [ask(client, "bye")] == ["0", "2", "0", "Else."]
@@ -248,11 +216,7 @@ class TestLeftOut:
             (fixture({"content": "x"}, {"endpoint": "speech"}), ".match.endpoint", "another part of the API"),
             (fixture({"content": "x"}, {"usermessage": "x"}), ".match.usermessage", "Did you mean 'userMessage'?"),
             (fixture({"content": "x"}, {"userMessage": 5}), ".match", "userMessage is 5. Pass a text."),
-            (
-                fixture({"content": "x"}, {"sequenceIndex": -1}),
-                ".match",
-                "sequenceIndex is -1. Pass a non-negative integer",
-            ),
+            (fixture({"content": "x"}, {"sequenceIndex": -1}), ".match", "sequenceIndex is -1. Pass a non-negative"),
             (fixture({"content": "x"}, {"sequenceIndex": 3}), "", "sequenceIndex 3 never comes"),
             (fixture({}), ".response", "it is empty: {}"),
             (fixture({"content": "x", "finishReason": "odd"}), ".response", 'finishReason is "odd"'),
@@ -360,9 +324,7 @@ class TestCommand:
             (["-o", "absent/x.py"], "absent/x.py: cannot be written: No such file or directory"),
         ],
     )
-    def test_refuses_what_it_cannot_write(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], why: str
-    ) -> None:
+    def test_refuses_what_it_cannot_write(self, tmp_path, monkeypatch, arguments, why):
         monkeypatch.chdir(tmp_path)
         done = run_aimock(write(Path(), HELLO), *arguments)
         assert (done.exit_code, done.stdout) == (2, "")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from harness.core.exchange import Json
+from tests.support.recordings import exchange, write_jsonl
 from tools.cache_agreement import app, measure
 
 LONG = "word " * 1_000
@@ -16,16 +16,14 @@ LONG = "word " * 1_000
 
 def write_recording(path: Path, *exchanges: tuple[str, int, int], kind: str = "message") -> Path:
     """Write exchanges with these inputs, counts of their tokens, and tokens read from the cache."""
-    lines = []
+    made = []
     for number, (input, tokens, cached) in enumerate(exchanges):
         usage = {"input_tokens": tokens, "input_tokens_details": {"cached_tokens": cached}, "output_tokens": 1}
         answer: Json = {"id": f"resp_{number}", "object": "response", "created_at": 1, "status": "completed"}
         answer |= {"model": "gpt-5.4-2026-03-05", "usage": usage, "output": [{"type": kind, "id": "x_1"}]}
-        record = {"id": f"a/b#{number}", "provider": "openai", "method": "POST", "url_path": "/v1/responses"}
-        record |= {"recorded_at": "2026-08-03", "request": {"model": "gpt-5.4", "input": input}, "status": 200}
-        lines.append(json.dumps({**record, "response": answer}))
-    path.write_text("\n".join(lines))
-    return path
+        request = {"model": "gpt-5.4", "input": input}
+        made.append(exchange(number, request, 200, answer, recorded_at="2026-08-03"))
+    return write_jsonl(path.parent, made, path.name)
 
 
 def test_a_prompt_that_follows_another_is_compared(tmp_path: Path) -> None:

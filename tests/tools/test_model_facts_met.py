@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from harness.api.models import MODELS
 from harness.core.dates import CONTRACT_DATE
 from tests.support.command_line import run_cli
+from tests.support.recordings import error, exchange, write_jsonl
 from tools import model_facts_met
 from tools.model_facts_met import asked_facts, count_met_facts, shown_facts
 
@@ -19,35 +20,23 @@ TOOLS = [{"type": "web_search_preview_2025_03_11", "filters": {"allowed_domains"
 
 
 def write_recording(path: Path, model: str, status: int, **body: Any) -> Path:
-    error = {"message": "nothing that the mock says", "type": "invalid_request_error", "param": None, "code": None}
-    record = {
-        "id": "a/b#0",
-        "provider": "openai",
-        "method": "POST",
-        "url_path": "/v1/responses",
-        "recorded_at": "2026-08-03",
-        "request": {"model": model, "input": "hi", **body},
-        "status": status,
-        "response": {"error": error} if status >= 400 else None,
-    }
-    path.write_text(json.dumps(record) + "\n")
-    return path
+    answer = error("nothing that the mock says") if status >= 400 else None
+    one = exchange(0, {"model": model, "input": "hi", **body}, status, answer, recorded_at="2026-08-03")
+    return write_jsonl(path.parent, [one], path.name)
 
 
-def test_an_accepted_request_that_the_mock_takes_was_right(tmp_path: Path) -> None:
-    met = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", 200, reasoning={"effort": "low"})])
-    assert met["efforts"] == (1, 1)
-    assert met["names"] == (1, 1)
-
-
-def test_an_accepted_request_that_the_mock_refuses_was_wrong(tmp_path: Path) -> None:
-    met = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", 200, reasoning={"effort": "minimal"})])
-    assert met["efforts"] == (1, 0)
-
-
-def test_a_refusal_in_other_words_was_wrong(tmp_path: Path) -> None:
-    met = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", 400, text={"verbosity": "low"})])
-    assert met["verbosities"] == (1, 0)
+@pytest.mark.parametrize(
+    ("status", "body", "met"),
+    [
+        (200, {"reasoning": {"effort": "low"}}, {"efforts": (1, 1), "names": (1, 1)}),
+        (200, {"reasoning": {"effort": "minimal"}}, {"efforts": (1, 0)}),
+        (400, {"text": {"verbosity": "low"}}, {"verbosities": (1, 0)}),
+    ],
+    ids=["the mock accepts it", "the mock refuses it", "a refusal in other words"],
+)
+def test_a_fact_was_right_where_the_mock_does_as_recorded_and_else_wrong(tmp_path: Path, status, body, met) -> None:
+    counted = count_met_facts([write_recording(tmp_path / "a.jsonl", "gpt-5.4", status, **body)])
+    assert {fact: counted[fact] for fact in met} == met
 
 
 def test_nothing_is_counted_for_an_unlisted_model(tmp_path: Path) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from tools import viewer_types
 
 
@@ -13,9 +9,7 @@ def test_the_types_of_the_page_are_those_of_the_model() -> None:
     assert viewer_types.main(["--check"]) == 0
 
 
-def test_a_check_says_how_to_renew_what_is_out_of_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_says_how_to_renew_what_is_out_of_date(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(viewer_types, "TARGET", tmp_path / "src" / "model.ts")
     assert viewer_types.main(["--check"]) == 1
     assert "run `python -m tools.viewer_types`" in capsys.readouterr().err

@@ -35,14 +35,9 @@ def test_every_difference_has_its_place(expected: Any, actual: Any, differences:
 
 @pytest.mark.parametrize(
     ("expected", "actual", "differences"),
-    [
-        ([1, 2], [1], [("[1]", "2", ABSENT)]),
-        ([1], [3, 2], [("[0]", "1", "3"), ("[1]", ABSENT, "2")]),
-    ],
+    [([1, 2], [1], [("[1]", "2", ABSENT)]), ([1], [3, 2], [("[0]", "1", "3"), ("[1]", ABSENT, "2")])],
 )
-def test_lists_of_different_lengths_differ_by_element_on_demand(
-    expected: Any, actual: Any, differences: list[tuple[str, str, str]]
-) -> None:
+def test_lists_of_different_lengths_differ_by_element_on_demand(expected, actual, differences):
     found = compare(expected, actual, Profile(is_indexed=True))
     assert list(found) == [Difference(*difference) for difference in differences]
 

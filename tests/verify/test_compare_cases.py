@@ -73,9 +73,7 @@ def test_an_output_of_another_call_is_a_change(swapped: bool) -> None:
 def test_the_first_place_that_differs_is_named() -> None:
     found = compared(loop, lambda asked: loop(asked, "Rain."), *TURNS)
     assert (found.verdict, found.same) == ("same", 1)
-    assert found.changes == [
-        ChangedExchange("changed", "agent 1", 2, 2, "input[0].output", "'18 °C'", "'Rain.'"),
-    ]
+    assert found.changes == [ChangedExchange("changed", "agent 1", 2, 2, "input[0].output", "'18 °C'", "'Rain.'")]
 
 
 def test_another_model_is_the_same_agent() -> None:

@@ -50,9 +50,7 @@ def verdicts(tmp_path: Path, *entries: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("headers", [{"openai-version": "2020-10-01"}, {}])
 @pytest.mark.parametrize("host", [HOST, "https://REDACTED", "https://Sanitized.services.ai.azure.com"])
-def test_the_path_of_a_project_tells_foundry_whatever_masks_the_host(
-    tmp_path: Path, host: str, headers: dict[str, str]
-) -> None:
+def test_the_path_of_a_project_tells_foundry_whatever_masks_the_host(tmp_path, host, headers):
     asked = {"agent_reference": REFERENCE, "input": "hi"}
     path = f"{host}/api/projects/REDACTED/openai/v1/responses"
     report = verdicts(tmp_path, entry("POST", path, asked, error(OTHER_MODEL), 400, headers))
@@ -136,9 +134,7 @@ class TestAnswersOfAProject:
         ],
         ids=["what the user has named", "another member", "another kind of value", "another object"],
     )
-    def test_differs_by_what_it_is_and_not_by_what_it_is_called(
-        self, tmp_path: Path, changes: dict[str, Any], at: list[str]
-    ) -> None:
+    def test_differs_by_what_it_is_and_not_by_what_it_is_called(self, tmp_path, changes, at):
         one = made()
         assert list(respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], **changes}})) == at
 
@@ -155,9 +151,7 @@ class TestAnswersThatLeaveMembersOut:
     """Recorded: Foundry shows responses without what OpenAI always shows."""
 
     @pytest.mark.parametrize(("host", "count"), [(PROJECT, 0), (HOST, 1)])
-    def test_answers_that_leave_members_out_are_findings_elsewhere_only(
-        self, tmp_path: Path, host: str, count: int
-    ) -> None:
+    def test_answers_that_leave_members_out_are_findings_elsewhere_only(self, tmp_path, host, count):
         one = entry("POST", f"{host}/openai/v1/responses", {"model": "m", "input": "hi"}, BARE)
         assert len(verdicts(tmp_path, one)["answers"]["findings"]) == count
 
@@ -171,10 +165,7 @@ def test_an_agent_that_was_there_before_is_presumed(tmp_path: Path) -> None:
     answer = {**BARE, "id": "resp_1"}
     other = {"agent_reference": {**REFERENCE, "name": "older", "version": "4"}, "input": "hi"}
     report = verdicts(
-        tmp_path,
-        made(),
-        entry("POST", RESPONSES, other, answer),
-        call("GET /agents/oldest", None, {"object": "agent"}),
+        tmp_path, made(), entry("POST", RESPONSES, other, answer), call("GET /agents/oldest", None, {"object": "agent"})
     )
     assert report["requests"]["accepted"] == 3
 

@@ -156,9 +156,7 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     ],
     ids=["a pipe", "a device", "a link to itself", "a link to nothing"],
 )
-def test_what_is_neither_a_file_nor_a_folder_is_reported(
-    make: Callable[[Path], None], why: str, tmp_path: Path
-) -> None:
+def test_what_is_neither_a_file_nor_a_folder_is_reported(make, why, tmp_path):
     make(path := tmp_path / "x.yaml")
     with pytest.raises(UnreadableRecording, match=re.escape(f"x.yaml: {why}")):
         list(files([path]))
@@ -194,9 +192,7 @@ def test_what_is_neither_a_file_nor_a_folder_is_reported(
         ),
     ],
 )
-def test_what_other_programs_write_is_named_with_its_conversion(
-    write: Write, name: str, content: bytes, said: str
-) -> None:
+def test_what_other_programs_write_is_named_with_its_conversion(write, name, content, said):
     path = write(content, name)
     with pytest.raises(NotARecording) as caught:
         list(read_recording(path))

@@ -75,8 +75,7 @@ class TestTurns:
 
     def test_turns_of_a_stream_that_broke_off_break_off_there(self) -> None:
         begun = sse(
-            {"type": "response.created", "response": response()},
-            {"type": "response.output_text.delta", "delta": "He"},
+            {"type": "response.created", "response": response()}, {"type": "response.output_text.delta", "delta": "He"}
         )
         wrong = {"code": "server_error", "message": "Oh."}
         failing = streamed(begun + sse({"type": "error", "error": wrong}))

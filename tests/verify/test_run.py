@@ -28,10 +28,7 @@ def test_other_traffic_is_skipped_and_counted(tmp_path: Path) -> None:
 
 def test_files_are_worlds_apart(tmp_path: Path) -> None:
     one, two = recorded(HI, {**HI, "previous_response_id": "{0}"})
-    apart = [
-        write_jsonl(tmp_path, [one], "a.jsonl"),
-        write_jsonl(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl"),
-    ]
+    apart = [write_jsonl(tmp_path, [one], "a.jsonl"), write_jsonl(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl")]
     _, report = judged(tmp_path, *apart)
     assert (report["requests"]["accepted"], report["requests"]["unverifiable"]) == (1, 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -170,18 +171,12 @@ def encode_body(body: Any, headers: Mapping[str, str]) -> bytes:
 
 
 def _encode_json(value: Any) -> bytes:
-    try:
+    """Encode JSON, with unpaired surrogates as escapes; INVALID_BODY for a value that JSON cannot represent."""
+    with suppress(TypeError):
         return orjson.dumps(value)
-    except TypeError:
-        return _encode_unusual_json(value)
-
-
-def _encode_unusual_json(value: Any) -> bytes:
-    """Encode JSON with unpaired surrogates as escapes; INVALID_BODY for a value that JSON cannot represent."""
-    try:
+    with suppress(TypeError, ValueError, RecursionError):
         return json.dumps(value).encode()
-    except (TypeError, ValueError, RecursionError):
-        return INVALID_BODY
+    return INVALID_BODY
 
 
 def _decode_pieces(pieces: Sequence[str | bytes]) -> list[bytes]:

@@ -29,6 +29,7 @@ from harness.cassettes.format.messages import (
 )
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.json_values import as_object, as_string
 
 FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket", "inferred")
 """Members of a flat object that become flags of the exchange if true."""
@@ -80,8 +81,8 @@ def _is_exchange_list(name: str, value: Any) -> bool:
 
 def provider_from_header(document: Json) -> Json:
     """Return the provider in the header of a cassette of this harness, as `{"provider": "azure"}`, or nothing."""
-    header = document.get("harness")
-    return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
+    header = as_object(document.get("harness"))
+    return {"provider": header["dialect"]} if "dialect" in header else {}
 
 
 def _parse_each(
@@ -133,26 +134,16 @@ def parse_interaction(entry: Any) -> Interaction:
         _parse_status(first_present(response, "statuscode", "code", "status")),
         answer_headers,
         () if body is None else ((0.0, encode_body(body, answer_headers)),),
-        not flat and _is_cut(members.get("wire")),
-        reason=_reason_phrase(response.get("status")),
+        not flat and as_object(members.get("wire")).get("cut") is True,
+        reason=as_string(as_object(response.get("status")).get("message")),
         origin=_parse_origin(entry.get("origin") if flat else members.get("origin")),
         date=next((date for date in dates if isinstance(date, str)), ""),
         notes={name: entry[name] for name in _NOTED_MEMBERS if name in entry} if flat else EMPTY_MAPPING,
     )
 
 
-def _is_cut(wire: Any) -> bool:
-    return isinstance(wire, dict) and wire.get("cut") is True
-
-
 def _parse_origin(origin: Any) -> Mapping[str, Any]:
     return origin if isinstance(origin, dict) else EMPTY_MAPPING if origin is None else {"where": str(origin)}
-
-
-def _reason_phrase(status: Any) -> str:
-    """Return the reason phrase beside the number of a status, or an empty string."""
-    text = status.get("message") if isinstance(status, dict) else None
-    return text if isinstance(text, str) else ""
 
 
 def _find_pair(members: Json) -> RequestAnswerPair | None:
@@ -221,12 +212,7 @@ def _nock_pair(members: Json) -> RequestAnswerPair | None:
     return request, {**response, "body": members.get("response")}
 
 
-_PAIR_READERS: tuple[PairReader, ...] = (
-    _test_proxy_pair,
-    _nock_pair,
-    _flat_pair,
-    _nested_pair,
-)
+_PAIR_READERS: tuple[PairReader, ...] = (_test_proxy_pair, _nock_pair, _flat_pair, _nested_pair)
 
 
 def _describe_type(value: Any) -> str:

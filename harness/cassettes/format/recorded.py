@@ -29,6 +29,7 @@ from harness.api.http.dialects import (
 from harness.cassettes.format.interaction import Chunk, Interaction
 from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Finding, Json
+from harness.core.json_values import as_object
 
 UNREAD_MEMBER = "_raw"
 """The only member of an answer that was not JSON, in flat exchanges."""
@@ -142,13 +143,13 @@ def _find_flags(interaction: Interaction) -> set[str]:
 
 def _is_response_object(method: str, answer: bodies.DecodedAnswer) -> bool:
     """Return whether an answer looks like that of `POST /responses`, for recordings without a URL."""
-    return method == "POST" and (_answered_object(answer) or {}).get("object") == "response"
+    return method == "POST" and (answered_object(*answer[:2]) or {}).get("object") == "response"
 
 
-def _answered_object(answer: bodies.DecodedAnswer) -> Json | None:
-    """Return the object in the answer, or the first response in a stream."""
-    within = (event["response"] for event in answer.events or () if isinstance(event.get("response"), dict))
-    return answer.body if isinstance(answer.body, dict) else next(within, None)
+def answered_object(answer: Any, events: Sequence[Json] | None) -> Json | None:
+    """Return the object in an answer, or the first response in its events."""
+    candidates = (answer, *(as_object(event).get("response") for event in events or ()))
+    return next((candidate for candidate in candidates if isinstance(candidate, dict)), None)
 
 
 def _find_provider(
@@ -160,7 +161,7 @@ def _find_provider(
         known = provider_by_headers(path, interaction.answer_headers)
     if known or host:
         return known, False
-    guess = guess_provider(path, request, _answered_object(answer))
+    guess = guess_provider(path, request, answered_object(*answer[:2]))
     return guess, bool(guess)
 
 
@@ -187,7 +188,7 @@ def _find_date(interaction: Interaction, answer: bodies.DecodedAnswer) -> str:
         if date := _parse_date(text):
             return date
     # A GET may return objects of any age; what a POST creates is as old as the recording.
-    created = (_answered_object(answer) or {}).get("created_at") if interaction.method == "POST" else None
+    created = (answered_object(*answer[:2]) or {}).get("created_at") if interaction.method == "POST" else None
     if not isinstance(created, int) or not _EARLIEST_TIMESTAMP < created < 2 * _EARLIEST_TIMESTAMP:
         return ""
     return datetime.fromtimestamp(created, UTC).isoformat()

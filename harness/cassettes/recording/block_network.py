@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from harness.core.errors import HarnessError
 
@@ -84,7 +85,7 @@ def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None 
 
     with ExitStack() as patches:
         for entrance in _entrances():
-            patches.enter_context(_patched(entrance.owner, entrance.function, guard(entrance)))
+            patches.enter_context(patch.object(entrance.owner, entrance.function, guard(entrance)))
         yield
 
 
@@ -102,20 +103,6 @@ def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, 
         return _host_text(found), None
     after = args[entrance.place + 1] if len(args) > entrance.place + 1 else options.get("port")
     return _host_text(found), after
-
-
-@contextmanager
-def _patched(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    """Replace an attribute of a class or module during a block; an inherited one is inherited again afterwards."""
-    before = vars(owner).get(name, _patched)
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        if before is _patched:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, before)
 
 
 def _host_text(host: Any) -> str:
@@ -143,7 +130,7 @@ def block_websockets(refuse: RefusalText) -> Iterator[None]:
         for module, owner, method in WEBSOCKET_OPENERS:
             found = getattr(_import_if_installed(module), owner, None) if owner else _import_if_installed(module)
             if hasattr(found, method):
-                patches.enter_context(_patched(found, method, refused))
+                patches.enter_context(patch.object(found, method, refused))
         yield
 
 

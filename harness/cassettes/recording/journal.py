@@ -20,13 +20,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.cassettes.files import (
-    CassetteInUse,
-    RecordError,
-    explain_write_errors,
-    journal_path,
-    lock_cassette,
-)
+from harness.cassettes.files import CassetteInUse, RecordError, explain_write_errors, journal_path, lock_cassette
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import DumpedExchange, compose_cassette
 from harness.core.text import pluralize

@@ -66,12 +66,7 @@ class Recorder:
     """
 
     def __init__(
-        self,
-        path: Path,
-        header: CassetteHeader,
-        *,
-        secrets: Iterable[str] = (),
-        recovered: Recovered | None = None,
+        self, path: Path, header: CassetteHeader, *, secrets: Iterable[str] = (), recovered: Recovered | None = None
     ) -> None:
         self.path = path
         self.recovered = recovered

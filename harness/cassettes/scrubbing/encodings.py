@@ -7,10 +7,11 @@ import binascii
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 JsonPath = tuple[str | int, ...]
 """The position of a string in a JSON text: names and indices."""
 
@@ -21,17 +22,16 @@ _LONGEST_KEPT, _KEPT = 1024, 4096
 """The size and the number of the texts whose structure is kept: scrubbing reads each event of a stream several times."""
 
 
-def find_strings(text: str) -> Iterable[tuple[int, int, JsonPath, bool]]:
-    """Return each string of a JSON text: start, end, path, and whether it is the name of a member."""
-    return _find_strings(text) if len(text) > _LONGEST_KEPT else _keep_strings(text)
+def _keep_for_short(function: Callable[[str], T]) -> Callable[[str], T]:
+    """Keep the results of a function for short texts."""
+    kept = lru_cache(_KEPT)(function)
+    return lambda text: function(text) if len(text) > _LONGEST_KEPT else kept(text)
 
 
-@lru_cache(_KEPT)
-def _keep_strings(text: str) -> Sequence[tuple[int, int, JsonPath, bool]]:
-    return [*_find_strings(text)]
-
-
-def _find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
+@_keep_for_short
+def find_strings(text: str) -> Sequence[tuple[int, int, JsonPath, bool]]:
+    """List the strings of a JSON text: start, end, path, and whether it is the name of a member."""
+    found = list[tuple[int, int, JsonPath, bool]]()
     open_containers: list[list[Any]] = []  # [is it an object, the current name or index]
     for token in _TOKEN.finditer(text):
         first, top = token[0][0], open_containers[-1] if open_containers else None
@@ -44,9 +44,10 @@ def _find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
                 top[1] = None if top[0] else top[1] + 1
         elif top and top[0] and _COLON.match(text, token.end()):
             top[1] = decode_string(token[0])
-            yield token.start(), token.end(), tuple(name for _, name in open_containers), True
+            found.append((*token.span(), tuple(name for _, name in open_containers), True))
         else:
-            yield token.start(), token.end(), tuple(name for _, name in open_containers), False
+            found.append((*token.span(), tuple(name for _, name in open_containers), False))
+    return found
 
 
 def decode_string(string: str) -> str:
@@ -56,16 +57,10 @@ def decode_string(string: str) -> str:
 
 def is_json(text: str) -> bool:
     """Return whether a text is a JSON object, array or string."""
-    if text.lstrip()[:1] not in ("{", "[", '"'):
-        return False
-    return _is_decodable(text) if len(text) > _LONGEST_KEPT else _keep_decodable(text)
+    return text.lstrip()[:1] in ("{", "[", '"') and _is_decodable(text)
 
 
-@lru_cache(_KEPT)
-def _keep_decodable(text: str) -> bool:
-    return _is_decodable(text)
-
-
+@_keep_for_short
 def _is_decodable(text: str) -> bool:
     try:
         _LENIENT.decode(text)

@@ -223,7 +223,7 @@ class Masker:
         `replacements` are strings that are masked already.
         """
         parts, at = list[str](), 0
-        strings = list(find_strings(text))
+        strings = find_strings(text)
         labels = find_labels(text, strings)
         for start, end, path, named in strings:
             value = decode_string(text[start:end])

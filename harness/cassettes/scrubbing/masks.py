@@ -31,11 +31,7 @@ def mask_key(key: str) -> str:
     return key[:visible] + _IN_PEM.sub(lambda part: part[1] or "x", key[visible:])
 
 
-_ALPHABETS = (
-    "0123456789",
-    "0123456789abcdef",
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-)
+_ALPHABETS = ("0123456789", "0123456789abcdef", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 def pseudonym(id: str) -> str:

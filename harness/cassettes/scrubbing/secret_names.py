@@ -234,10 +234,7 @@ _PAIRS: tuple[tuple[tuple[str, ...], str], ...] = (
         rf"{_WORD_START}variable[ \t]+{_Q}(?P<name>{_NAME}){_Q}{_S}*\{{"
         rf"[^{{}}]{{0,300}}?(?<!\w)default[ \t]*=[ \t]*{_Q}(?P<value>{_VALUE})",
     ),
-    (
-        (",",),
-        r"(?:^|(?<=\n)|(?<=\\n))(?P<name>[A-Za-z]\w{2,60}),(?P<value>[^\s\"'`<>,;&\\]{12,200})(?=\r?\n|\\|,|$)",
-    ),
+    ((",",), r"(?:^|(?<=\n)|(?<=\\n))(?P<name>[A-Za-z]\w{2,60}),(?P<value>[^\s\"'`<>,;&\\]{12,200})(?=\r?\n|\\|,|$)"),
 )
 _NAMED_PAIRS = tuple((marks, re.compile(pattern, re.I)) for marks, pattern in _PAIRS)
 """Marks, one of which is in every such text in lower case, and how a name and its value stand beside each other."""

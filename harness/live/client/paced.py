@@ -16,6 +16,7 @@ from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.json_values import as_object
 from harness.core.secrets import redact
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.client.websocket import WebSocketClient, handshake_error
@@ -156,8 +157,7 @@ class _PacingFacts(NamedTuple):
 
 
 def _facts_of_reply(reply: ServerReply) -> _PacingFacts:
-    body = reply.body if isinstance(reply.body, dict) else {}
-    return _PacingFacts(reply.status, reply.recorded.answer_headers, _error_object(body), reply.fault)
+    return _PacingFacts(reply.status, reply.recorded.answer_headers, _error_object(reply.body), reply.fault)
 
 
 def _facts_of_handshake(opened: Interaction) -> _PacingFacts:
@@ -166,12 +166,11 @@ def _facts_of_handshake(opened: Interaction) -> _PacingFacts:
 
 def _facts_of_exchange(exchange: SocketExchange, fault: str) -> _PacingFacts:
     answer = exchange.answer
-    return _PacingFacts(0 if fault else answer.status, answer.headers, _error_object(answer.body or {}), fault)
+    return _PacingFacts(0 if fault else answer.status, answer.headers, _error_object(answer.body), fault)
 
 
-def _error_object(body: Json) -> Json:
-    error = body.get("error", body)
-    return error if isinstance(error, dict) else {}
+def _error_object(body: Any) -> Json:
+    return as_object(as_object(body).get("error", body))
 
 
 def _retry_delay(facts: _PacingFacts, attempt: int) -> float | None:
@@ -226,10 +225,6 @@ class Budget(NamedTuple):
     input_tokens: int = 0
     output_tokens: int = 0
 
-    def plus(self, other: Budget) -> Budget:
-        """Return the sum of both budgets."""
-        return Budget(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
     def at_least(self, used: Mapping[str, Any]) -> Budget:
         """Return the budget, raised to the `usage` of an answer where that is higher."""
         counts = (used.get(name) for name in ("input_tokens", "output_tokens"))
@@ -249,18 +244,14 @@ def estimate_request(method: str, path: str, body: bytes, is_accepted: bool = Tr
 
 
 def _output_limit(body: bytes) -> int:
-    request: Any = None
     try:
-        request = orjson.loads(body)
+        request = as_object(orjson.loads(body))
     except orjson.JSONDecodeError:
         return DEFAULT_OUTPUT_TOKENS
-    limits = [request.get(name) for name in LIMIT_MEMBERS] if isinstance(request, dict) else []
+    limits = (request.get(name) for name in LIMIT_MEMBERS)
     return next((limit for limit in limits if isinstance(limit, int) and limit > 0), DEFAULT_OUTPUT_TOKENS)
 
 
 def sum_budgets(budgets: Iterable[Budget]) -> Budget:
     """Return the sum of all budgets."""
-    total = Budget()
-    for budget in budgets:
-        total = total.plus(budget)
-    return total
+    return Budget(*map(sum, zip(*budgets, strict=True)))

@@ -20,6 +20,7 @@ from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
+from harness.core.json_values import as_object, objects_in
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.client.websocket import ConformanceSocket
 from harness.live.conformance import scenarios  # noqa: F401  (register their scenarios)
@@ -32,7 +33,7 @@ from harness.live.conformance.questions import (
     with_model,
 )
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
-from harness.live.conformance.score import Score, grade_reply, is_refused, reply_error
+from harness.live.conformance.score import UNGRADED, Score, grade_reply, is_refused, reply_error
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, build_body, fill_placeholders
 from harness.verify.judging.streams import judge_response_stream, judge_run_stream
 
@@ -104,13 +105,13 @@ class Examination:
         if self.lacks("/models"):
             return []
         reply = self._send_request("GET /models", EXAMPLE_HEADERS, None, judged=False)
-        data = reply.body.get("data") if isinstance(reply.body, dict) else None
-        return [str(listed.get("id")) for listed in data or () if isinstance(listed, dict)]
+        return [str(listed.get("id")) for listed in objects_in(as_object(reply.body).get("data"))]
 
     def send_question(self, question: ServerQuestion) -> None:
         """Send one question and record its outcome."""
         if question.reason:
-            self._count_left_out(question.reason)
+            with self._lock:
+                self.score.left_out[question.reason] += 1
             return
         before: list[ServerReply] = []
         reply = None
@@ -190,20 +191,17 @@ class Examination:
             found = check_answer(root, recorded.answer, dialect=self._dialect)
             self.score.add_form(kind, on, [found] if found else [])
 
-    def _count_left_out(self, reason: str) -> None:
-        with self._lock:
-            self.score.left_out[reason] += 1
-
     def _record_outcome(self, question: ServerQuestion, before: list[ServerReply], reply: ServerReply | None) -> None:
         outcome = grade_reply(question, before, reply)
-        if outcome in ("blocked", "limited"):
-            self._count_left_out(_explain_blocked(before) if reply is None else "the server was asked too often (429)")
         finding: Json = {"name": question.name, "request": _request_json(question.case)}
         if question.kind == "refusal" and reply is not None:
             finding["expected"] = question.expected_error(before)
         if reply is not None:
             finding["got"] = reply_error(reply) if is_refused(reply) or reply.fault else {"status": reply.status}
         with self._lock:
+            if outcome in UNGRADED:
+                why = _explain_blocked(before) if reply is None else "the server was asked too often (429)"
+                self.score.left_out[why] += 1
             self.score.add_outcome(question.kind, question.area, outcome, finding)
 
 
@@ -233,9 +231,8 @@ def _explain_unusable(reply: ServerReply, url: str) -> str:
     if reply.status in NO_KEY_STATUSES:
         refusal = _format_error(reply_error(reply))
         return f"{url} refuses the key: {refusal}. Name the variable that holds it: --key-env NAME."
-    error = reply.recorded.answer.get("error") if isinstance(reply.recorded.answer, dict) else None
-    missing_model = isinstance(error, dict) and error.get("code") == "model_not_found"
-    if reply.status in NO_URL_STATUSES and not missing_model:
+    error = as_object(as_object(reply.recorded.answer).get("error"))
+    if reply.status in NO_URL_STATUSES and error.get("code") != "model_not_found":
         return f"{url} has no /responses ({_format_error(reply_error(reply))}). Pass the base URL, which mostly ends in /v1."
     if reply.status < 400 and reply.body is None:
         return f"{url} does not speak the API: {reply.fault}. Pass the base URL of a server that does."

@@ -164,11 +164,8 @@ def minimal_requests() -> Iterator[tuple[str, str, Case]]:
     for name, tool in TOOLS.items():
         yield "tools", name, Case({"input": "hi", "tools": [tool]})
     for name, choice in CHOICES.items():
-        yield (
-            "tools",
-            f"tool_choice: {name}",
-            Case({"input": "hi", "tools": [TOOLS["function"]], "tool_choice": choice}),
-        )
+        chosen = {"input": "hi", "tools": [TOOLS["function"]], "tool_choice": choice}
+        yield "tools", f"tool_choice: {name}", Case(chosen)
     store = Case({"name": "docs"}, on="POST /vector_stores")
     search = typed("file_search", vector_store_ids=["{0.id}"])
     yield "tools", "file_search", Case({"input": "hi", "tools": [search]}, before=(store,))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.core.exchange import Json
+from harness.core.json_values import objects_in
 from harness.core.vocabulary import render_json
 from harness.live.client.http import ServerReply
 
@@ -89,17 +90,13 @@ def claim_equal(claim: str, found: Any, expected: Any) -> Claim:
 
 def items_of(response: Json, type: str) -> list[Json]:
     """List the output items of this type in a response."""
-    output = response.get("output")
-    items = output if isinstance(output, list) else []
-    return [item for item in items if isinstance(item, dict) and item.get("type") == type]
+    return [item for item in objects_in(response.get("output")) if item.get("type") == type]
 
 
 def text_of(response: Json) -> str:
     """Join the text of all messages in a response."""
-    parts = [
-        part for item in items_of(response, "message") for part in item.get("content") or () if isinstance(part, dict)
-    ]
-    return "".join(str(part.get("text", "")) for part in parts)
+    contents = (item.get("content") or () for item in items_of(response, "message"))
+    return "".join(str(part.get("text", "")) for content in contents for part in content if isinstance(part, dict))
 
 
 def id_of(response: Json) -> str:

@@ -149,10 +149,7 @@ class Score:
         refused, accepted = _sum_counts(self.refusals), _sum_counts(self.accepts)
         claims = _sum_counts(self.claims)
         return {
-            "refuses": (
-                sum(GRADE_POINTS.get(grade, 0) * n for grade, n in refused.items()),
-                3 * _count_judged(refused),
-            ),
+            "refuses": _count_points(refused),
             "accepts": (accepted["taken"], _count_judged(accepted)),
             **{kind: (counts["conform"], counts.total()) for kind, counts in self.forms.items()},
             "scenarios": (claims["true"], claims.total()),
@@ -176,6 +173,11 @@ def _sum_counts(counts: dict[str, Counter[str]]) -> Counter[str]:
 
 def _count_judged(counts: Counter[str]) -> int:
     return counts.total() - sum(counts[outcome] for outcome in UNGRADED)
+
+
+def _count_points(counts: Counter[str]) -> tuple[int, int]:
+    """Return the points of refusals and the possible points."""
+    return sum(GRADE_POINTS.get(grade, 0) * n for grade, n in counts.items()), 3 * _count_judged(counts)
 
 
 def explain_nothing_asked(score: Score) -> str:
@@ -220,16 +222,9 @@ def score_table(score: Score) -> Table:
     for area, counts in score.refusals.items():
         made.add_row(f"refuses  {area}", *_refusal_cells(counts))
     for area, counts in score.accepts.items():
-        row = (
-            _count_judged(counts),
-            format_percent(counts["taken"], _count_judged(counts)),
-            "",
-            "",
-            "",
-            counts["taken"],
-            counts["refused"],
-        )
-        made.add_row(f"accepts  {area}", *(_cell(cell) for cell in (*row, counts["failed"])))
+        judged, taken = _count_judged(counts), counts["taken"]
+        cells = (judged, format_percent(taken, judged), "", "", "", taken, counts["refused"], counts["failed"])
+        made.add_row(f"accepts  {area}", *map(_cell, cells))
     for name, counts in score.claims.items():
         made.add_row(f"scenario  {name}", str(counts.total()), format_percent(counts["true"], counts.total()))
     for name, (points, of) in score.sections.items():
@@ -239,9 +234,8 @@ def score_table(score: Score) -> Table:
 
 def _refusal_cells(counts: Counter[str]) -> Iterator[str]:
     """Yield the cells of a row of refusals; the right message counts as the right code and status, too."""
-    judged, points = _count_judged(counts), sum(GRADE_POINTS.get(reached, 0) * n for reached, n in counts.items())
-    yield str(judged)
-    yield format_percent(points, 3 * judged)
+    yield str(_count_judged(counts))
+    yield format_percent(*_count_points(counts))
     best = list(reversed(GRADES))
     yield from (_cell(sum(counts[grade] for grade in best[place:])) for place in range(len(best)))
     yield from (_cell(counts[name]) for name in ("taken", "other", "failed"))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.json_values import as_object, objects_in
 from harness.verify.compare import ABSENT, ERROR, Profile, compare, describe_kind, map_strings, select_error_members
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
@@ -144,10 +145,9 @@ def find_transient(recorded: Recorded) -> str:
     """Return the status or error code of an answer that depends on the account or the time; empty for other answers."""
     if recorded.status in ACCOUNT_STATUSES or recorded.status >= 500:
         return str(recorded.status)
-    answer = answer_object(recorded)
-    failed = [answer.get("error"), answer.get("last_error")] if isinstance(answer, dict) else []
-    reported = [_error_object(event) for event in recorded.events or () if type_of(event) == "error"]
-    codes = [error.get("code") for error in (*failed, *reported) if isinstance(error, dict)]
+    answer = as_object(answer_object(recorded))
+    reported = (_error_object(event) for event in recorded.events or () if type_of(event) == "error")
+    codes = [as_object(error).get("code") for error in (answer.get("error"), answer.get("last_error"), *reported)]
     return next((code for code in TRANSIENT_CODES if code in codes), "")
 
 
@@ -161,8 +161,7 @@ def compare_answers(
     side = _side_of_mock(*verdicts)
     error = _error_object(live.answer)
     if error.get("code") in MODEL_GONE_CODES and error.get("code") != _error_object(recorded.answer).get("code"):
-        model = live.request.get("model") if isinstance(live.request, dict) else None
-        return [DriftDifference("model", str(model), _status_line(live), "")]
+        return [DriftDifference("model", str(as_object(live.request).get("model")), _status_line(live), "")]
     if recorded.status and recorded.status != live.status:
         return [DriftDifference("status", _status_line(recorded), _status_line(live), side)]
     if live.status >= 300:
@@ -194,8 +193,7 @@ def _status_line(recorded: Recorded) -> str:
 
 def _error_object(value: Any) -> Json:
     """Return the error object of an answer or an event; the value itself if it has no `error`."""
-    error = (value.get("error") or value) if isinstance(value, dict) else {}
-    return error if isinstance(error, dict) else {}
+    return as_object(as_object(value).get("error") or value)
 
 
 def _compare_summaries(
@@ -229,9 +227,7 @@ def _has_fault_at(verdicts: Verdicts, name: str) -> bool:
 
 
 def _output_types(recorded: Recorded) -> set[str]:
-    answer = answer_object(recorded)
-    output = answer.get("output") if isinstance(answer, dict) else None
-    return {str(item.get("type")) for item in output if isinstance(item, dict)} if isinstance(output, list) else set()
+    return {str(item.get("type")) for item in objects_in(as_object(answer_object(recorded)).get("output"))}
 
 
 def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool:

@@ -23,6 +23,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.json_values import as_object
 from harness.items.transcript import conversation_id
 from harness.live.client.http import select_headers
 from harness.live.client.paced import Budget, Sender, estimate_request, sum_budgets
@@ -107,9 +108,8 @@ def estimate_resending(recorded: Recorded) -> Budget:
     """Estimate the cost of a recorded request: at least the recorded usage, which includes its history."""
     body = request_body(recorded) or b""
     cost = estimate_request(recorded.method, recorded.path, body, recorded.status < 400)
-    answer = answer_object(recorded)
-    usage = answer.get("usage") if isinstance(answer, dict) else None
-    return cost.at_least(usage) if cost.output_tokens and isinstance(usage, dict) else cost
+    usage = as_object(as_object(answer_object(recorded)).get("usage"))
+    return cost.at_least(usage) if cost.output_tokens else cost
 
 
 def request_body(recorded: Recorded) -> bytes | None:
@@ -289,8 +289,7 @@ class _Resender:
 
 def _affected_ids(request: Recorded) -> set[str]:
     """Collect the ids of objects that a request may change: the ids in its path, and its conversation."""
-    body = request.request if isinstance(request.request, dict) else {}
-    return {*request.path.split("/"), conversation_id(body) or ""}
+    return {*request.path.split("/"), conversation_id(as_object(request.request)) or ""}
 
 
 def _compare_exchange(recorded: Recorded, live: Recorded, then: Verdicts, world: World) -> ResentExchange:

@@ -18,6 +18,7 @@ from harness.contract.rules.http.beta import ASSISTANTS_V2
 from harness.core.dates import day_of_recording
 from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Request
+from harness.core.json_values import as_object
 from harness.endpoints.request import request_from
 from harness.world.world import World
 
@@ -83,17 +84,13 @@ def enter_day(world: World, recorded: Recorded) -> None:
 
 def _end_of_model(world: World, recorded: Recorded) -> str:
     """Return the day on which a model that still answers had ended, if before the World's day; else empty."""
-    name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
+    name = as_object(recorded.request).get("model")
     family = world.models.find(name) if isinstance(name, str) else None
     ends = [day for day in family.ends if "" < day <= world.as_of] if family else []
-    # The model answered, so an undated recording was made before the end of the model.
-    return "" if not ends or _says_it_is_gone(recorded) else min(ends)
-
-
-def _says_it_is_gone(recorded: Recorded) -> bool:
-    error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
-    message = str(error.get("message")) if isinstance(error, dict) else ""
-    return message.startswith(_NOT_THERE[0]) or message.endswith(_NOT_THERE[1])
+    message = str(as_object(as_object(recorded.answer).get("error")).get("message"))
+    is_gone = message.startswith(_NOT_THERE[0]) or message.endswith(_NOT_THERE[1])
+    # If the model answered, an undated recording was made before the end of the model.
+    return "" if not ends or is_gone else min(ends)
 
 
 DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}

@@ -22,6 +22,7 @@ from harness.contract.overrides import Entry
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.exchange import Finding, Json, Request
+from harness.core.json_values import as_object
 from harness.core.registry import TableKind
 from harness.core.secrets import redact, secrets_in_headers
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
@@ -80,12 +81,8 @@ def presume(world: World, request: Request, violation: Violation) -> bool:
 
 def presume_agent(world: World, response: Json) -> None:
     """Presume the agent and version that answered according to a Foundry response, unless the agent is known."""
-    agent = response.get("agent_reference") or response.get("agent")
-    if (
-        not isinstance(agent, dict)
-        or not isinstance(agent.get("name"), str)
-        or agent["name"] in world.store.table(AGENTS)
-    ):
+    agent = as_object(response.get("agent_reference") or response.get("agent"))
+    if not isinstance(agent.get("name"), str) or agent["name"] in world.store.table(AGENTS):
         return
     kind = KINDS.get(str(response.get("id")).partition("_")[0], PROMPT.name)
     shown = {name: response[name] for name in ("model", "tools") if response.get(name)}
@@ -98,8 +95,10 @@ _VERSIONED: Mapping[str, TableKind[Versioned]] = {"toolbox": TOOLBOXES, "skill":
 
 def _presume_resource(world: World, request: Request, kind: str) -> None:
     """Presume a resource by its name in the path, in the version that the path or the body requests."""
-    name, body = request.params["name"], request.body if isinstance(request.body, dict) else {}
-    version = request.params.get("version", body.get("default_version"))
+    name, version = (
+        request.params["name"],
+        request.params.get("version", as_object(request.body).get("default_version")),
+    )
     if kind == "asset":
         asset = "dataset" if request.path.startswith("/datasets/") else "index"
         make_resource(world, asset, name, {"version": version})
@@ -238,7 +237,7 @@ def _judge_accepted(
 
 def recorded_error(recorded: Recorded) -> Json:
     """Return the members of a recorded error object; empty if the answer is not one."""
-    return select_error_members(recorded.answer.get("error") if isinstance(recorded.answer, dict) else None)
+    return select_error_members(as_object(recorded.answer).get("error"))
 
 
 def _judge_refused(
@@ -350,12 +349,9 @@ def answer_object(recorded: Recorded) -> Any:
     """Return the object in a recorded answer; for a stream, the one in the last event that has one."""
     if recorded.events is None:
         return recorded.answer
-    objects = (_event_object(event) for event in reversed(recorded.events) if isinstance(event, dict))
-    return next((candidate for candidate in objects if isinstance(candidate, dict)), None)
-
-
-def _event_object(event: Json) -> Any:
-    """Return the response or the run in an event."""
-    data = event.get("data")
-    run = isinstance(data, dict) and data.get("object") == "thread.run"
-    return data if run else event.get("response")
+    for event in map(as_object, reversed(recorded.events)):
+        run = as_object(event.get("data"))
+        found = run if run.get("object") == "thread.run" else event.get("response")
+        if isinstance(found, dict):
+            return found
+    return None

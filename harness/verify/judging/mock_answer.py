@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from harness.answers.stream import count_held
@@ -23,11 +24,11 @@ from harness.contract.check import check
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import as_object
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.foundry.agent_versions import AGENTS
 from harness.items import message
-from harness.items.kind import ITEMS, Item, item_from_wire
-from harness.items.stream_elements import Deltas
+from harness.items.kind import ITEMS, item_from_wire
 from harness.items.transcript import conversation_id
 from harness.server.answering import call_handler
 from harness.verify.compare import (
@@ -96,23 +97,17 @@ def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
             index: int = next((event[name] for name in TEXT_INDEX_MEMBERS if name in event), 0)
             deltas_of[event["output_index"]][stem.removesuffix(".delta"), index].append(delta)
     held = count_held(events)
-    lines: list[TurnLine] = [
-        _build_item(wire, dict(deltas_of[index]), held.get(index, 0)) for index, wire in enumerate(final["output"])
+    items = [
+        replace(item_from_wire(wire), deltas=dict(deltas_of[index]), holds=held.get(index, 0))
+        for index, wire in enumerate(final["output"])
     ]
     # The items were still to come: any message can replace them.
     if final["status"] in PENDING_STATUSES:
         return [PLACEHOLDER_MESSAGE, RECORDED_ENDING]
-    return [*lines, RECORDED_ENDING if final["status"] == "completed" else _build_ending(final)]
-
-
-def _build_item(wire: Json, deltas: Deltas, holds: int) -> Item:
-    item = item_from_wire(wire)
-    return Item(item.type, item.members, deltas, holds=holds)
-
-
-def _build_ending(final: Json) -> Ending:
+    if final["status"] == "completed":
+        return [*items, RECORDED_ENDING]
     member = "error" if final["status"] == "failed" else "incomplete_details"
-    return Ending(final["status"], {member: final.get(member)}, off_schema=True)
+    return [*items, Ending(final["status"], {member: final.get(member)}, off_schema=True)]
 
 
 def _copy_world(world: World, body: Any, day: str) -> World:
@@ -181,8 +176,9 @@ def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
     if recorded.status != mock.status:
         yield Difference("status", str(recorded.status), str(mock.status))
     elif isinstance(recorded.answer, dict) and isinstance(mock.body, dict):
-        left_out = [name for name in LIST_MEMBERS if not (_lists(recorded.answer, name) and _lists(mock.body, name))]
-        one, other = _without_moved_on(recorded.answer, mock.body)
+        sides = (recorded.answer, mock.body)
+        left_out = [name for name in LIST_MEMBERS if not all(_is_filled(side.get(name)) for side in sides)]
+        one, other = _without_moved_on(*sides)
         yield from compare(one, other, Profile(view=lambda answer: _view_answer(answer, left_out)))
     elif recorded.events is not None and isinstance(mock.body, bytes):
         known = [_view(event) for event in decode_answer(mock.body, mock.headers).events or ()]
@@ -191,6 +187,10 @@ def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
         yield from (Difference("events", str(shown), ABSENT) for shown in news)
     elif not isinstance(mock.body, bytes) and (recorded.answer is None) != (mock.body is None):
         yield Difference("answer", describe_kind(recorded.answer), describe_kind(mock.body))
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
 
 
 def _without_moved_on(recorded: Json, mock: Json) -> tuple[Json, Json]:
@@ -204,23 +204,14 @@ def _without_moved_on(recorded: Json, mock: Json) -> tuple[Json, Json]:
     }
 
 
-def _lists(answer: Json, name: str) -> bool:
-    return isinstance(answer.get(name), list) and bool(answer[name])
-
-
 def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
     """Reduce an answer for comparison: a list to its first object, or to its presence if only one side has objects."""
     lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
-    firsts = {
-        name: "a list" if name in left_out else [_unnamed(listed) for listed in several[:1]]
-        for name, several in lists.items()
-    }
-    return _view(answer | firsts)
-
-
-def _unnamed(one: Any) -> Any:
-    """Hide the name of an object in a list, since any object may come first."""
-    return {**one, "name": "…"} if isinstance(one, dict) and "name" in one else one
+    for name, listed in lists.items():
+        # Any object may come first, so its name is hidden.
+        first = [{**one, "name": "…"} if "name" in as_object(one) else one for one in listed[:1]]
+        lists[name] = "a list" if name in left_out else first
+    return _view(answer | lists)
 
 
 def _view(value: Any, name: str = "") -> Any:

@@ -48,19 +48,15 @@ def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
     """Judge each event by the schema `root` of a day, and the lines around the events."""
     read = (read_answer_by_schema(event, recorded.provider) for event in recorded.events or ())
     events = [(index, event) for index, event in enumerate(read) if not has_only_known(root, event, as_of)]
-    findings, drift = list(_find_misframed(recorded)), list[Finding]()
+    # A transcript, made for other readers, may leave out the names of events.
+    is_named = "transcribed" not in recorded.flags
+    findings = [finding for finding in recorded.misframed if is_named or finding.message != NO_EVENT_LINE]
+    drift = list[Finding]()
     for index, event in events:
         if found := check_answer(root, event, as_of):
             findings.append(_prefix_event_index(index, found))
         drift += [_prefix_event_index(index, member) for member in find_unknown_members(root, event, as_of)]
     return StreamJudgment(findings, drift)
-
-
-def _find_misframed(recorded: Recorded) -> Iterator[Finding]:
-    """Find what is wrong with the lines around the events."""
-    # A transcript, made for other readers, may leave out the names of events.
-    named = "transcribed" not in recorded.flags
-    yield from (finding for finding in recorded.misframed if named or finding.message != NO_EVENT_LINE)
 
 
 def is_complete_stream(recorded: Recorded) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, is_host_hidden, path_below_root, provider_of_host
 from harness.api.operations import OPERATIONS
 from harness.api.project_types import RESPONSE_PREFIXES
-from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.format.recorded import Recorded, answered_object
 from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check
 from harness.contract.dialect_body import resolve_agent
@@ -25,6 +25,7 @@ from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 from harness.items.transcript import conversation_id
 from harness.server.websocket.session import ENVELOPE_MEMBERS
 from harness.verify.remember import PRESUMED
@@ -48,19 +49,11 @@ _ID_PREFIXES = {"response": RESPONSE_PREFIXES, "conversation": ("conv_",)}
 
 def explain_edited(recorded: Recorded) -> str:
     """Explain why the answer of an exchange is not the API's own; empty without any sign of that."""
-    answered = _answered_object(recorded)
+    answered = answered_object(recorded.answer, recorded.events)
     by_gateway = not is_host_hidden(recorded.host) and not provider_of_host(recorded.host, recorded.path)
     if not answered or by_gateway or "transcribed" in recorded.flags:
         return ""
     return MADE_UP if _has_made_up_ids(answered) or _has_made_up_time(recorded, answered) else ""
-
-
-def _answered_object(recorded: Recorded) -> Json | None:
-    """Return the object in the answer; for a stream, the first response."""
-    if recorded.events is None:
-        return recorded.answer if isinstance(recorded.answer, dict) else None
-    within = (event.get("response") for event in recorded.events if isinstance(event, dict))
-    return next((item for item in within if isinstance(item, dict)), None)
 
 
 def _has_made_up_ids(answered: Json) -> bool:
@@ -169,7 +162,7 @@ ID_AREAS = ("ids", "state")
 
 def explain_unverifiable_violation(violation: Violation, recorded: Recorded, request: Request, world: World) -> str:
     """Explain why this violation does not count, although the API accepted the request or gave another reason."""
-    rule, body = violation.rule, _body(request)
+    rule, body = violation.rule, as_object(request.body)
     if _is_about_missing_object(rule) or (rule.area in PAIRING_AREAS and has_unrecorded_history(body, world)):
         return BEGAN_BEFORE
     if rule.area in (*BACKGROUND_AREAS, *PAIRING_AREAS) and _is_pending(request, world):
@@ -187,7 +180,8 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return AZURE_ACCEPTS_MORE
     # On Azure, `model` names a deployment, which may have any model.
     if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:
-        return AGENT_HIDES_MODEL if _hides_definition(request, world) else DEPLOYMENT_HIDES_MODEL
+        agent = resolve_agent(request, world)
+        return AGENT_HIDES_MODEL if agent is not None and not agent.definition else DEPLOYMENT_HIDES_MODEL
     return ""
 
 
@@ -218,13 +212,8 @@ def explain_unverifiable_error(
         return ""  # both report a missing object, with different messages
     if violation:
         return explain_unverifiable_violation(violation, recorded, request, world)
-    unknown = has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world)
+    unknown = has_unrecorded_history(as_object(request.body), world) or _lists_unknown_items(request, world)
     return BEGAN_BEFORE if unknown else ""
-
-
-def _hides_definition(request: Request, world: World) -> bool:
-    agent = resolve_agent(request, world)
-    return agent is not None and not agent.definition
 
 
 def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:
@@ -275,7 +264,7 @@ def _is_pending(request: Request, world: World) -> bool:
     thread = world.store.threads.get(request.params.get("thread_id", ""))
     if thread and (run := thread.active_run):
         return bool(run["status"] != "requires_action")
-    named = (request.params.get("response_id"), _body(request).get("previous_response_id"))
+    named = (request.params.get("response_id"), as_object(request.body).get("previous_response_id"))
     return any(isinstance(id, str) and id in world.store.pending for id in named)
 
 
@@ -289,7 +278,3 @@ def _holds_placeholder(value: Any) -> bool:
         return _PLACEHOLDER.fullmatch(value) is not None
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(map(_holds_placeholder, inner))
-
-
-def _body(request: Request) -> Json:
-    return request.body if isinstance(request.body, dict) else {}

@@ -74,13 +74,7 @@ UNVERIFIABLE = (
     VerdictKind.RESPELLED_UNVERIFIABLE,
 )
 """Verdicts that depend on something that is not recorded."""
-COUNTED_BY_REASON = (
-    *UNVERIFIABLE,
-    VerdictKind.SKIPPED,
-    VerdictKind.HOST,
-    VerdictKind.GATEWAY,
-    VerdictKind.MODEL,
-)
+COUNTED_BY_REASON = (*UNVERIFIABLE, VerdictKind.SKIPPED, VerdictKind.HOST, VerdictKind.GATEWAY, VerdictKind.MODEL)
 """Verdicts that are counted by reason and not listed: hosts and gateways by host, models by name."""
 
 

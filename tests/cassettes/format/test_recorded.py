@@ -98,9 +98,7 @@ def test_an_address_that_the_answer_lacks_stays_unknown(entry: dict[str, Any]) -
         ({"uri": "https://api.x.ai/v1/responses", "request": {"model": "gpt-5"}}, "", set()),
     ],
 )
-def test_who_answered_is_read_from_record_host_headers_or_model(
-    entry: dict[str, Any], provider: str, flags: set[str]
-) -> None:
+def test_who_answered_is_read_from_record_host_headers_or_model(entry, provider, flags):
     assert (of(**entry).provider, of(**entry).flags) == (provider, flags)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -25,6 +24,7 @@ from harness.live.conformance.export import export_contract
 from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
+from tests.support.servers.plain_server import JSON, Reply, server
 
 RUNNERS = [(sys.executable, "run_contract.py"), *([("node", "run_contract.mjs")] if which("node") else [])]
 """Node is not on every machine."""
@@ -70,34 +70,12 @@ def test_a_runner_is_short(folder: Path, name: str) -> None:
     assert len((folder / name).read_text().splitlines()) <= MAX_LINES
 
 
-class Lenient(BaseHTTPRequestHandler):
-    """Takes every request for a response, knows nothing else, and words its refusals its own way."""
-
-    def _answer(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length") or 0))
-        taken = self.command == "POST" and self.path == "/v1/responses"
-        error = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
-        body = json.dumps({"id": "resp_1", "object": "response"} if taken else {"error": error}).encode()
-        self.send_response(200 if taken else 400)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-for _method in ("GET", "POST", "PUT", "DELETE"):
-    setattr(Lenient, f"do_{_method}", Lenient._answer)
-
-
-@contextmanager
-def lenient() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Lenient) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
+def answer_leniently(method: str, path: str, headers: Any, raw: bytes) -> Reply:
+    """Take every request for a response, know nothing else, and word refusals in an own way."""
+    if (method, path) == ("POST", "/v1/responses"):
+        return 200, JSON, b'{"id": "resp_1", "object": "response"}'
+    error = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
+    return 400, JSON, json.dumps({"error": error}).encode()
 
 
 @contextmanager
@@ -108,10 +86,8 @@ def strict() -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", RUNNERS, ids=[name for _, name in RUNNERS])
-@pytest.mark.parametrize(("kind", "good"), [(strict, True), (lenient, False)])
-def test_a_runner_finds_what_verify_finds(
-    folder: Path, tmp_path: Path, runner: tuple[str, str], kind: Callable[[], Any], good: bool
-) -> None:
+@pytest.mark.parametrize(("kind", "good"), [(strict, True), (partial(server, answer_leniently), False)])
+def test_a_runner_finds_what_verify_finds(folder, tmp_path, runner, kind, good):
     report = tmp_path / "found.json"
     with kind() as url:
         command = [*runner, url, "", str(report)]

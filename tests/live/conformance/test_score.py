@@ -48,9 +48,7 @@ def grade(made: ServerReply | None, kind: str = "refusal") -> str:
         (500, {"error": ERROR}, "failed"),
     ],
 )
-def test_a_refusal_is_graded_by_what_it_has_in_common_with_the_api(
-    reply: Reply, status: int, body: Any, expected: str
-) -> None:
+def test_a_refusal_is_graded_by_what_it_has_in_common_with_the_api(reply, status, body, expected):
     assert grade(reply(status, body)) == expected
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import harness.foundry  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
+from tests.support.recordings import error, exchange, write_jsonl
 from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED
 from tools.rule_coverage.__main__ import app, write_kept_records
 from tools.rule_coverage.count import count_met_rules
@@ -26,87 +27,55 @@ from tools.rule_coverage.coverage import (
 )
 from tools.rule_evidence.cassettes import CASSETTES, EVIDENCE_LEVELS
 
-
-def refusal(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
-
-
 RECORDED_ELSEWHERE = {
-    "agent_mcp_url_invalid",
-    "agent_not_there",
-    "agent_tools_given_before",
-    "agent_version_not_there",
-    "chosen_tool_without_tools",
-    "file_search_store_missing",
-    "hosted_response_not_found",
-    "input_file_not_found",
-    "message_not_found",
-    "outputs_not_expected",
-    "path_ids",
-    "project_conversation_items",
-    "project_conversation_not_found",
-    "run_not_found",
-    "run_step_not_found",
-    "run_without_input",
-    "thread_not_found",
-    "truncation_unsupported",
-    "update_active_run",
-    "user_isolated",
-    "web_search_sources",
+    *("agent_mcp_url_invalid", "agent_not_there", "agent_tools_given_before", "agent_version_not_there"),
+    *("chosen_tool_without_tools", "file_search_store_missing", "hosted_response_not_found", "input_file_not_found"),
+    *("message_not_found", "outputs_not_expected", "path_ids", "project_conversation_items"),
+    *("project_conversation_not_found", "run_not_found", "run_step_not_found", "run_without_input"),
+    *("thread_not_found", "truncation_unsupported", "update_active_run", "user_isolated", "web_search_sources"),
 }
 """Rules whose recording is public and not among those that are counted, so that nothing here can prove them."""
 REPORTED_NOT_MET = 100
 """So many rules rest on reports alone: whoever adds one counts it here, a recording of one takes it away."""
-CREATE_WITHOUT_MODEL = refusal("Missing required parameter: 'model'.", "model", "missing_required_parameter")
+NO_MODEL = "missing_required_parameter"
+CREATE_WITHOUT_MODEL = error("Missing required parameter: 'model'.", param="model", code=NO_MODEL)
 
 
 def write_recording(path: Path, status: int, answer: Any = None, **body: Any) -> Path:
-    record = {
-        "id": f"{path.stem}#0",
-        "provider": "openai",
-        "method": "POST",
-        "url_path": "/v1/responses",
-        "recorded_at": "2026-08-03",
-        "request": {name: value for name, value in {"model": "gpt-4.1", "input": "hi", **body}.items() if value},
-        "status": status,
-        "response": answer,
-    }
-    path.write_text(json.dumps(record) + "\n")
-    return path
+    request = {name: value for name, value in {"model": "gpt-4.1", "input": "hi", **body}.items() if value}
+    return write_jsonl(path.parent, [exchange(0, request, status, answer, recorded_at="2026-08-03")], path.name)
 
 
 def records_of(path: Path, status: int, answer: Any = None, **body: Any) -> RuleRecords:
     return count_met_rules([write_recording(path / "a.jsonl", status, answer, **body)], "2026-11-23")
 
 
-def test_a_recorded_refusal_that_the_mock_makes_was_right(tmp_path: Path) -> None:
-    records = records_of(tmp_path, 400, CREATE_WITHOUT_MODEL, model=None)
-    assert records.of("missing_required_parameter") == RuleRecord(seen=1, right=1)
+@pytest.mark.parametrize(
+    ("status", "answer", "body", "met"),
+    [
+        (400, CREATE_WITHOUT_MODEL, {"model": None}, {NO_MODEL: RuleRecord(seen=1, right=1)}),
+        (200, None, {"model": None}, {NO_MODEL: RuleRecord(seen=1)}),
+        (400, CREATE_WITHOUT_MODEL, {}, {NO_MODEL: RuleRecord(seen=1)}),
+        (400, error("Invalid type for 'x': y."), {"model": None}, {NO_MODEL: RuleRecord(seen=1)}),
+        (
+            400,
+            CREATE_WITHOUT_MODEL,
+            {"colour": "red"},
+            {"unknown_parameter": RuleRecord(seen=1), NO_MODEL: RuleRecord(seen=1)},
+        ),
+    ],
+    ids=["the same refusal", "the API accepted it", "the mock accepts it", "other words", "another rule"],
+)
+def test_a_rule_was_right_where_the_mock_refuses_as_recorded_and_else_wrong(tmp_path: Path, status, answer, body, met):
+    records = records_of(tmp_path, status, answer, **body)
+    assert {id: record for id, record in records.rules.items() if record.is_met} | met == met
+    assert {id: records.of(id) for id in met} == met
     assert (records.recordings, records.exchanges) == (1, 1)
 
 
-def test_a_request_that_the_api_took_and_the_mock_refuses_was_wrong(tmp_path: Path) -> None:
-    records = records_of(tmp_path, 200, model=None)
-    assert records.of("missing_required_parameter") == RuleRecord(seen=1)
-
-
-def test_a_recorded_refusal_that_the_mock_does_not_make_was_wrong(tmp_path: Path) -> None:
-    assert records_of(tmp_path, 400, CREATE_WITHOUT_MODEL).of("missing_required_parameter") == RuleRecord(seen=1)
-
-
-def test_both_rules_were_wrong_about_a_refusal_in_other_words(tmp_path: Path) -> None:
-    records = records_of(tmp_path, 400, refusal("Invalid type for 'x': y."), model=None)
-    assert records.of("missing_required_parameter") == RuleRecord(seen=1)
-    records = records_of(tmp_path, 400, CREATE_WITHOUT_MODEL, colour="red")
-    assert {id: record for id, record in records.rules.items() if record.is_met} == {
-        "unknown_parameter": RuleRecord(seen=1),
-        "missing_required_parameter": RuleRecord(seen=1),
-    }
-
-
 def test_what_depends_on_the_account_is_undecided(tmp_path: Path) -> None:
-    message = RULES["insufficient_quota"].error.message
-    answer = {"error": {"message": message, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}}
+    quota = "insufficient_quota"
+    answer = error(RULES[quota].error.message, type=quota, code=quota)
     assert records_of(tmp_path, 429, answer).of("insufficient_quota") == RuleRecord(undecided=1)
 
 

@@ -17,6 +17,7 @@ from harness.cassettes.files import lock_cassette, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.recorder import SecretFound
 from harness.contract.rule import RULES
+from harness.core.json_values import as_object
 from harness.verify.examples import build_request
 from tests.support.command_line import run_cli
 from tests.support.servers.live_api import KEY, Change, Live, error, live
@@ -50,7 +51,7 @@ def record(url: str, into: Path, *more: str) -> Result:
 
 
 def seeded(body: Any) -> bool:
-    return isinstance(body, dict) and "seed" in body
+    return "seed" in as_object(body)
 
 
 @pytest.mark.slow
@@ -149,46 +150,39 @@ def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Pat
 
 
 STRANGE = """{"version": 1, "harness": {"format": 1}, "interactions": [{"origin":
-  {"level": "reported", "where": "https://example.org/1", "date": "2026"}, "request": {"method": "POST", "uri": "https://a/v1"},
+  {"level": "reported", "where": "https://example.org/1", "date": "2026", "published": ["message"]},
+  "request": {"method": "POST", "uri": "https://a/v1"},
   "response": {"status": {"code": 400}, "body": {"string": "{\\"error\\": {\\"message\\": \\"No.\\"}}"}}}]}"""
 
 
-@pytest.mark.parametrize("text", [STRANGE.replace('"2026"', '"2026", "published": ["message"]')])
-def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_path: Path, text: str) -> None:
+def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_path: Path) -> None:
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     file.parent.mkdir(parents=True)
-    file.write_text(text)
+    file.write_text(STRANGE)
     store.store_runs(tmp_path, "openai", {probe(): run(REFUSED)})
     assert [interaction.origin.level for interaction in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
 
 
-def changed(change: Change, tmp_path: Path, *more: str) -> Result:
+def changed(change: Change, tmp_path: Path, area: str = "shape") -> Result:
     with live(change) as served:
-        return record(served[0], tmp_path, *more, "--yes")
+        return record(served[0], tmp_path, area, "--yes")
 
 
 @pytest.mark.usefixtures("one_rule")
 def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
-    result = changed(
-        lambda method, path, body: error(400, "No 'seed' here.", "seed", "unknown_parameter") if seeded(body) else None,
-        tmp_path,
-        "shape",
-    )
+    other = error(400, "No 'seed' here.", "seed", "unknown_parameter")
+    result = changed(lambda method, path, body: other if seeded(body) else None, tmp_path)
     assert result.exit_code == 1
-    assert (
-        """new words  unknown_parameter: Unknown parameter: 'seed'.
-  message  "Unknown parameter: 'seed'." → "No 'seed' here."
-"""
-        in result.stdout
-    )
+    told = "new words  unknown_parameter: Unknown parameter: 'seed'.\n  message  \"Unknown parameter: 'seed'.\" → "
+    assert f"{told}\"No 'seed' here.\"\n" in result.stdout
     assert evidence.load_rule_cassettes(tmp_path)["unknown_parameter"]
 
 
 @pytest.mark.usefixtures("one_rule")
 def test_what_the_api_accepts_contradicts_its_rule(tmp_path: Path) -> None:
     ok = (200, {}, {"id": "resp_1", "object": "response", "status": "completed", "output": []})
-    result = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
+    result = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path)
     assert result.exit_code == 1
     assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in result.stdout
     accepted = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
@@ -198,22 +192,14 @@ def test_what_the_api_accepts_contradicts_its_rule(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("one_rule")
 def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path) -> None:
     no = error(400, "Unknown parameter: 'tools[0].function'.", "tools[0].function", "unknown_parameter")
-    result = changed(
-        lambda method, path, body: no if isinstance(body, dict) and isinstance(body.get("tools"), list) else None,
-        tmp_path,
-        "shape",
-    )
+    result = changed(lambda *request: no if isinstance(as_object(request[2]).get("tools"), list) else None, tmp_path)
     assert "contradicted  unknown_parameter: an example that it takes\n  it is refused" in result.stdout
 
 
 @pytest.mark.slow
 def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
     no = error(400, "Unknown parameter: 'modell'.", "modell", "unknown_parameter")
-    result = changed(
-        lambda method, path, body: no if isinstance(body, dict) and body.get("temperature") == 3 else None,
-        tmp_path,
-        "shape",
-    )
+    result = changed(lambda *request: no if as_object(request[2]).get("temperature") == 3 else None, tmp_path)
     assert "contradicted  number_above_maximum" in result.stdout
     assert "  it is refused by unknown_parameter" in result.stdout
 
@@ -228,7 +214,7 @@ def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
     ],
 )
 def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: Any, why: str, tmp_path: Path) -> None:
-    result = changed(lambda method, path, body: answer if seeded(body) else None, tmp_path, "shape")
+    result = changed(lambda method, path, body: answer if seeded(body) else None, tmp_path)
     assert result.exit_code == 0, result.output
     unclear = result.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
     assert why in unclear
@@ -266,9 +252,7 @@ def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_p
 
 
 @pytest.mark.parametrize(("answer", "sent_any"), [("n\n", False), ("y\n", True)])
-def test_a_person_is_prompted_whether_to_go_on(
-    api: tuple[str, Live], tmp_path: Path, answer: str, sent_any: bool
-) -> None:
+def test_a_person_is_prompted_whether_to_go_on(api, tmp_path, answer, sent_any):
     arguments = ["access", "--upstream", api[0], "--into", str(tmp_path)]
     result = CliRunner().invoke(record_rules.app, arguments, input=answer)
     assert "Continue?" in result.stderr
@@ -280,9 +264,7 @@ def test_every_area_has_a_name() -> None:
     assert record_rules._rules_in_areas(["all"]) == record_rules._rules_in_areas([]) == list(RULES.values())
 
 
-def test_a_missing_key_and_an_unknown_area_are_mistakes(
-    api: tuple[str, Live], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_key_and_an_unknown_area_are_mistakes(api, tmp_path, monkeypatch):
     assert "no area 'shapes'. Did you mean 'shape'?" in record(api[0], tmp_path, "shapes", "--yes").stderr
     monkeypatch.delenv("OPENAI_API_KEY")
     assert "set OPENAI_API_KEY, or name another variable" in record(api[0], tmp_path, "access", "--yes").stderr
@@ -333,10 +315,9 @@ def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, 
 
 def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path: Path) -> None:
     one, accepted = probe(), {"id": "resp_1", "object": "response", "output": []}
-    store.store_runs(tmp_path, "openai", {one: run(REFUSED)})
-    assert (tmp_path / "openai/rules/unknown_parameter.yaml").is_file()
-    store.store_runs(tmp_path, "openai", {one: run(accepted, 200)})
-    assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
+    for answer, status, folder in ((REFUSED, 400, "rules"), (accepted, 200, "accepts")):
+        store.store_runs(tmp_path, "openai", {one: run(answer, status)})
+        assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == [folder]
 
 
 def test_the_stream_of_an_example_is_preserved_as_it_came(api: tuple[str, Live], tmp_path: Path) -> None:

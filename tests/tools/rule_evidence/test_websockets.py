@@ -63,11 +63,8 @@ def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection
     _, api, _, result = once
     assert result.exit_code == 0, result.output
     (count,) = re.search(r"all +(\d+) +\1 +- +- +-", result.stdout).groups()
-    assert (
-        api.opened
-        == int(count)
-        == len(probes_for_rules([rule for rule in RULES.values() if rule.area == "websocket"])[0])
-    )
+    probes, _ = probes_for_rules([rule for rule in RULES.values() if rule.area == "websocket"])
+    assert api.opened == int(count) == len(probes)
     assert set(api.keys) == {f"Bearer {KEY}"}
     assert "left out: time has to pass" in result.stderr
 
@@ -136,36 +133,41 @@ def test_other_words_are_new_words(tmp_path: Path) -> None:
     assert outcome.received == {**(outcome.expected or {}), "message": "Not so."}
 
 
-def test_what_is_accepted_contradicts() -> None:
-    done = {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}}
-    with live_websocket(lambda event: done if code(event) else event) as (url, _):
-        probe = of("background_over_socket")
-        outcome = judge_probe(probe, send_probe(probe, sender(url)))
-    assert (outcome.finding, outcome.why) == ("contradicted", "it is taken")
+DONE = {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}}
+REFUSAL = {"type": "invalid_request_error", "code": "x", "message": "No."}
+NO_MODEL = {"message": "The requested model 'gpt-4.1-nano' does not exist.", "type": "invalid_request_error"}
+NO_MODEL |= {"param": "model", "code": "model_not_found"}
+LATE = {"type": "response.steer.failed", "error": {"code": "response_already_completed", "message": "Late."}}
 
 
-def test_what_is_refused_contradicts_an_example_that_passes() -> None:
-    no = {"type": "error", "status": 400, "error": {"type": "invalid_request_error", "code": "x", "message": "No."}}
-    with live_websocket(lambda event: no if event["type"] == "response.created" else None) as (url, _):
-        probe = of("stream_id_invalid", 1)
-        outcome = judge_probe(probe, send_probe(probe, sender(url)))
-    assert (outcome.finding, outcome.why) == ("contradicted", "it is refused")
+def error(**members: Any) -> Event:
+    return {"type": "error", "status": 400, "error": members}
 
 
-def test_a_model_that_the_account_has_not_is_unclear() -> None:
-    words = "The requested model 'gpt-4.1-nano' does not exist."
-    no = {"message": words, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
-    with live_websocket(lambda event: {"type": "error", "status": 400, "error": no}) as (url, _):
-        probe = of("background_over_socket")
-        assert judge_probe(probe, send_probe(probe, sender(url))).finding == "unclear"
-
-
-def test_steering_that_comes_too_late_is_unclear() -> None:
-    late = {"type": "response.steer.failed", "error": {"code": "response_already_completed", "message": "Late."}}
-    with live_websocket(lambda event: late if event["type"].startswith("response.steer.") else event) as (url, _):
-        probe = of("steering_not_supported", 1)
-        outcome = judge_probe(probe, send_probe(probe, sender(url)))
-    assert (outcome.finding, outcome.why) == ("unclear", "the response had ended before it could be steered")
+@pytest.mark.parametrize(
+    ("example", "change", "outcome"),
+    [
+        (("background_over_socket", 0), lambda event: DONE if code(event) else event, ("contradicted", "it is taken")),
+        (
+            ("stream_id_invalid", 1),
+            lambda event: error(**REFUSAL) if event["type"] == "response.created" else None,
+            ("contradicted", "it is refused"),
+        ),
+        (("background_over_socket", 0), lambda event: error(**NO_MODEL), ("unclear", "it depends on the account")),
+        (
+            ("steering_not_supported", 1),
+            lambda event: LATE if event["type"].startswith("response.steer.") else event,
+            ("unclear", "the response had ended before it could be steered"),
+        ),
+    ],
+    ids=["accepted", "refused", "a model that the account has not", "steering that comes too late"],
+)
+def test_another_answer_contradicts_or_is_unclear(example: Any, change: EventChange, outcome: tuple[str, str]) -> None:
+    with live_websocket(change) as (url, _):
+        probe = of(*example)
+        found = judge_probe(probe, send_probe(probe, sender(url)))
+    assert found.finding == outcome[0]
+    assert outcome[1] in found.why
 
 
 def test_a_response_is_steered_while_it_runs() -> None:
@@ -191,12 +193,11 @@ def test_only_what_is_steered_later_is_not_waited_for(bodies: list[Event], runs_
 # The pace, and what ends it.
 
 
+JSON = {"content-type": "application/json"}
+
+
 def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
-    limited = {
-        "type": "error",
-        "status": 429,
-        "error": {"code": "rate_limit_exceeded", "headers": {"retry-after": "7"}},
-    }
+    limited = {**error(code="rate_limit_exceeded", headers={"retry-after": "7"}), "status": 429}
     left, waits = [limited], list[float]()
     with live_websocket(lambda event: left.pop() if left else event) as (url, api):
         run = send_probe(of("event_type_missing"), sender(url, waits))
@@ -206,25 +207,20 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
 
 def test_an_upgrade_that_is_limited_is_requested_again() -> None:
     waits: list[float] = []
-    with live_websocket(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (
-        url,
-        _,
-    ):
+    with live_websocket(refused=[Answer(429, {}, {"retry-after": "3", **JSON})]) as (url, _):
         run = send_probe(of("event_type_missing"), sender(url, waits))
     assert (waits, run[-1].status) == ([3.0], 400)
 
 
 def test_a_key_that_is_refused_ends_it() -> None:
-    no = Answer(
-        401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}, {"content-type": "application/json"}
-    )
+    no = Answer(401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}, JSON)
     with live_websocket(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as run:
         send_probe(of("event_type_missing"), sender(url))
     assert KEY not in str(run.value)
 
 
 def test_an_api_without_websockets_leaves_it_unclear(tmp_path: Path) -> None:
-    no = Answer(404, {"error": {"message": "Not here."}}, {"content-type": "application/json"})
+    no = Answer(404, {"error": {"message": "Not here."}}, JSON)
     with live_websocket(refused=[no]) as (url, _):
         probe = of("event_type_missing")
         outcome = judge_probe(probe, send_probe(probe, sender(url)))

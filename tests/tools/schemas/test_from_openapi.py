@@ -8,13 +8,7 @@ import threading
 import pytest
 
 from harness.core.errors import SchemaError
-from tools.schemas.from_openapi import (
-    Change,
-    OpenApiDocument,
-    list_changes,
-    read_document,
-    render_bounds_overlay,
-)
+from tools.schemas.from_openapi import Change, OpenApiDocument, list_changes, read_document, render_bounds_overlay
 
 TEXT = {"type": "string"}
 
@@ -53,15 +47,18 @@ class TestRead:
                 server.shutdown()
                 thread.join()
 
-    @pytest.mark.parametrize("text", ["{", "- [", "{}", '{"info": 1}', "[]"])
-    def test_what_is_no_document_is_refused(self, tmp_path, text):
-        (tmp_path / "openapi").write_text(text)
-        with pytest.raises(SchemaError, match="openapi is no OpenAPI document"):
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            *((text, "openapi is no OpenAPI") for text in ("{", "- [", "{}", '{"info": 1}', "[]")),
+            (None, "FileNotFound"),
+        ],
+    )
+    def test_what_is_no_document_or_missing_is_refused(self, tmp_path, text, why):
+        if text:
+            (tmp_path / "openapi").write_text(text)
+        with pytest.raises(SchemaError, match=why):
             read_document(str(tmp_path / "openapi"))
-
-    def test_a_missing_file_is_refused(self, tmp_path):
-        with pytest.raises(SchemaError, match="FileNotFoundError"):
-            read_document(str(tmp_path / "openapi.json"))
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -83,14 +80,8 @@ class TestOverlay:
         ]
 
     def test_without_bounds_it_is_an_empty_list(self):
-        assert (
-            json.loads(
-                render_bounds_overlay(
-                    {"CreateResponse": {"type": "object"}}, document(CreateResponse={"type": "object"})
-                )
-            )
-            == []
-        )
+        body = {"type": "object"}
+        assert json.loads(render_bounds_overlay({"CreateResponse": body}, document(CreateResponse=body))) == []
 
     def test_a_definition_that_roots_share_is_one_entry(self):
         body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
@@ -141,39 +132,34 @@ class TestOverlay:
         }
 
 
+A, AB = ({"properties": {"s": {"type": "string", "enum": [*values]}}} for values in ("a", "ab"))
+BRANCHES = tuple({"anyOf": [{"properties": {"type": {"const": tag}}} for tag in tags]} for tags in ("a", "ab"))
+MEMBERS = tuple({"properties": dict.fromkeys(names, TEXT)} for names in ("a", "ab"))
+
+
 class TestDifferences:
-    def only(self, ours, theirs):
-        (change,) = list_changes({"Run": ours}, document(RunObject=theirs))
-        return change.pointer, change.kind, change.text
+    @pytest.mark.parametrize(
+        ("ours", "theirs", "change"),
+        [
+            (*BRANCHES, ("Run", "added", "branch b (#/components/schemas/RunObject/anyOf/1)")),
+            (A, AB, ("Run#/properties/s", "added", "value 'b'")),
+            (*MEMBERS, ("Run", "added", "member 'b'")),
+            (MEMBERS[0], {**MEMBERS[0], "required": ["a"]}, ("Run", "added", "required 'a'")),
+            ({**MEMBERS[0], "required": ["a"]}, MEMBERS[0], ("Run", "removed", "required 'a'")),
+        ],
+        ids=["a branch", "a value", "a member", "a member only it requires", "a member only the schemas require"],
+    )
+    def test_what_differs_from_the_document_is_listed(self, ours, theirs, change):
+        (found,) = list_changes({"Run": ours}, document(RunObject=theirs))
+        assert (found.pointer, found.kind, found.text) == change
 
-    def test_a_branch_only_the_document_has(self):
-        ours, theirs = ({"anyOf": [{"properties": {"type": {"const": tag}}} for tag in tags]} for tags in ("a", "ab"))
-        assert self.only(ours, theirs) == ("Run", "added", "branch b (#/components/schemas/RunObject/anyOf/1)")
-
-    def test_a_place_that_accepts_anything_has_every_branch(self):
-        assert list_changes({"Run": {}}, document(RunObject={"type": "object"})) == []
-
-    def test_a_value_only_the_document_has(self):
-        ours = {"properties": {"s": {"type": "string", "enum": ["a"]}}}
-        theirs = {"properties": {"s": {"type": "string", "enum": ["a", "b"]}}}
-        assert self.only(ours, theirs) == ("Run#/properties/s", "added", "value 'b'")
-
-    def test_an_open_name_has_every_value(self):
-        ours = {"properties": {"s": {"anyOf": [TEXT, {"type": "string", "enum": ["a"]}]}}}
-        theirs = {"properties": {"s": {"type": "string", "enum": ["a", "b"]}}}
+    @pytest.mark.parametrize(
+        ("ours", "theirs"),
+        [({}, {"type": "object"}), ({"properties": {"s": {"anyOf": [TEXT, *A["properties"].values()]}}}, AB)],
+        ids=["a place that accepts anything has every branch", "an open name has every value"],
+    )
+    def test_what_accepts_more_lacks_nothing(self, ours, theirs):
         assert list_changes({"Run": ours}, document(RunObject=theirs)) == []
-
-    def test_a_member_only_the_document_has(self):
-        ours, theirs = ({"properties": dict.fromkeys(names, TEXT)} for names in ("a", "ab"))
-        assert self.only(ours, theirs) == ("Run", "added", "member 'b'")
-
-    def test_a_member_only_the_document_requires(self):
-        ours = {"properties": {"a": TEXT}}
-        assert self.only(ours, {**ours, "required": ["a"]}) == ("Run", "added", "required 'a'")
-
-    def test_a_member_only_the_schemas_require(self):
-        theirs = {"properties": {"a": TEXT}}
-        assert self.only({**theirs, "required": ["a"]}, theirs) == ("Run", "removed", "required 'a'")
 
     def test_a_root_the_document_lacks(self):
         assert list_changes({"Run": {}, "New": {}}, document()) == [

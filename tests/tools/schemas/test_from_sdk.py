@@ -6,14 +6,7 @@ import sys
 import pytest
 
 from harness.core.errors import ConfigError, SchemaError
-from tools.schemas.from_sdk import (
-    ANSWER_TYPES,
-    REQUEST_TYPES,
-    generate,
-    sdk_version,
-    short_names,
-    strip_prose,
-)
+from tools.schemas.from_sdk import ANSWER_TYPES, REQUEST_TYPES, generate, sdk_version, short_names, strip_prose
 
 pytestmark = pytest.mark.slow  # what is generated is in the repository: test_sync.py compares all of it
 

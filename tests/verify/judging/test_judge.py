@@ -170,9 +170,7 @@ def test_events_must_belong_to_one_response(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("provider", ["openai", "azure"])
-def test_the_line_by_which_clients_dispatch_names_the_event(
-    tmp_path: Path, name: Any, message: str, provider: str
-) -> None:
+def test_the_line_by_which_clients_dispatch_names_the_event(tmp_path, name, message, provider):
     (one,) = recorded({**HI, "stream": True})
     one["events"][1]["event"] = name
     report = judge(tmp_path, [{**one, "provider": provider}])["streams"]

@@ -256,9 +256,7 @@ class TestAnAnswer:
             {"mood": "good"},
         ],
     )
-    def test_an_answer_is_the_same_but_for_what_others_choose_or_no_schema_knows(
-        self, tmp_path: Path, members: Any
-    ) -> None:
+    def test_an_answer_is_the_same_but_for_what_others_choose_or_no_schema_knows(self, tmp_path, members):
         assert rerendered(tmp_path, answer(**members)) == [None]
 
     def test_differs_in_what_was_requested_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
@@ -303,9 +301,7 @@ class TestAnAnswer:
             {"status": "done"},
         ],
     )
-    def test_an_answer_is_not_compared_where_it_cannot_be_known_or_does_not_conform(
-        self, tmp_path: Path, members: Any
-    ) -> None:
+    def test_an_answer_is_not_compared_where_it_cannot_be_known_or_does_not_conform(self, tmp_path, members):
         assert rerendered(tmp_path, answer(**members)) == []
 
     def test_an_answer_that_the_request_does_not_allow_differs(self, tmp_path: Path) -> None:

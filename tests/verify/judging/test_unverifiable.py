@@ -137,9 +137,7 @@ class TestWhatChanged:
             ("input[0].content[0]", {"input": [ONE_PART]}, "input_text"),
         ],
     )
-    def test_the_api_may_have_come_to_accept_a_value(
-        self, tmp_path: Path, param: str, body: dict[str, Any], value: str
-    ) -> None:
+    def test_the_api_may_have_come_to_accept_a_value(self, tmp_path, param, body, value):
         words = error(f"Invalid value: '{value}'. Supported values are: 'x'.", param=param, code="invalid_value")
         assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {unverifiable.ACCEPTED_NOW: 1}
 
