@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.core.errors import HarnessError
+from harness.drive.run_program import run_program
 from tests.clients.cells import GREEN, Environment, Suite, function_of
 from tests.clients.environments import prepared, python_of
 
@@ -98,35 +96,15 @@ def _played(run: Run, cache: Path | None) -> list[Row]:
 
 
 def _tested(run: Run, made: Path, outcomes: Path, home: Path) -> str:
-    """Run the tests in a process group of their own, killed when its time is over; what they printed."""
+    """Run the tests in a process group of their own, killed when its time is over; return what they printed."""
     name, suites = run.environment.name, str(run.suite.folder.parent)
     command = [str(python_of(run.environment, made)), "-m", "pytest", "-c", f"{suites}/pytest.ini"]
     command += ["--rootdir", suites, "--confcutdir", suites, "--environment", name, "--outcomes", str(outcomes)]
     command += ["--node-modules", str(made / "node_modules")]
-    log = home / "output.txt"
-    with log.open("w", encoding="utf-8") as out:
-        started = subprocess.Popen(
-            [*command, *map(str, run.suite.files(name))],
-            cwd=home,
-            env=surroundings(home),
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            started.wait(run.environment.timeout)
-        except subprocess.TimeoutExpired:
-            out.write(f"\nstopped after {run.environment.timeout} seconds")
-        finally:
-            _end(started)
-    return log.read_text(encoding="utf-8", errors="replace")
-
-
-def _end(started: subprocess.Popen[bytes]) -> None:
-    """End what is left of a run, its children included."""
-    with suppress(ProcessLookupError):
-        os.killpg(started.pid, signal.SIGKILL)
-    started.wait()
+    timeout = run.environment.timeout
+    ended = run_program([*command, *map(str, run.suite.files(name))], timeout, home, surroundings(home))
+    stopped = f"\nstopped after {timeout} seconds" if ended.code is None else ""
+    return f"{ended.output}\n{ended.errors}{stopped}"
 
 
 def surroundings(home: Path) -> dict[str, str]:

@@ -15,10 +15,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
-from signal import SIGKILL, SIGTERM
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, build_opener
@@ -31,11 +30,12 @@ from harness.api.responses import SOCKET
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import Limits
 from harness.live.conformance.export import export_contract
-from harness.server.http_server import bind, serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.clients.environments import prepared
 from tests.servers.kinds import KEY, KINDS, Kind, Start, variables
+from tests.support.processes import free_port, spawn
 
 SECONDS = 120
 """How long a server may take to start: a new installation compiles its modules first."""
@@ -84,7 +84,7 @@ def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
         serve_in_thread(MockApi(fallback=small_talk, limits=Limits(exchanges=100))) as upstream,
     ):
         home = Path(folder)
-        start = Start(made, home, _free_port(), upstream.base_url)
+        start = Start(made, home, free_port(), upstream.base_url)
         file = (reports or home) / f"{kind.name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         with started(kind, start):
@@ -127,31 +127,13 @@ def started(kind: Kind, start: Start) -> Iterator[None]:
     command, own = kind.command(start)
     log = start.home / "output.txt"
     with log.open("w") as output:
-        process = subprocess.Popen(
-            command,
-            env=variables(kind, start, own),
-            cwd=start.home,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
+        surroundings = {"env": variables(kind, start, own), "cwd": start.home}
+        with spawn(command, **surroundings, stdout=output, stderr=subprocess.STDOUT) as process:
             _wait(kind, start.port, process, log)
             yield
-        finally:
-            _end(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a server and what it started itself: some are begun by a program that only waits for them."""
-    for signal in (SIGTERM, SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
-
-
-def _wait(kind: Kind, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait(kind: Kind, port: int, process: subprocess.Popen[str], log: Path) -> None:
     direct, until = build_opener(ProxyHandler({})), time.monotonic() + SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -163,12 +145,6 @@ def _wait(kind: Kind, port: int, process: subprocess.Popen[bytes], log: Path) ->
         else:
             return
     raise ConfigError(f"{kind.name} did not start:\n{log.read_text()[-4000:]}")
-
-
-def _free_port() -> int:
-    with bind("127.0.0.1", 0) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":

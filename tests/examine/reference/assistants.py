@@ -27,11 +27,9 @@ class AssistantsSession:
     thread_id = ""
 
     def output_of(self, call: Json) -> str:
-        """The output of a call."""
         raise NotImplementedError
 
     def say_in_thread(self, prompt: str) -> str:
-        """Say a prompt in the thread; the text of the run's messages."""
         if not self.thread_id:
             self.assistant = self.http.call("POST", "/assistants", self.describe_assistant())["id"]
             self.thread_id = self.http.call("POST", "/threads", {})["id"]
@@ -44,17 +42,14 @@ class AssistantsSession:
         raise ReferenceClientError(f"no answer after {RUNS} runs")
 
     def describe_assistant(self) -> Json:
-        """Return the assistant of the task."""
         tools = [self.describe_function(tool) for tool in self.task.tools]
         return {"model": self.task.model, "instructions": self.agent.instructions, "tools": tools}
 
     def describe_function(self, tool: Tool) -> Json:
-        """Return a function as an assistant has it."""
         own = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
         return {"type": "function", "function": own}
 
     def outputs_for(self, run: Json) -> list[Json]:
-        """Return an output for each call that the run waits for."""
         calls = run["required_action"]["submit_tool_outputs"]["tool_calls"]
         return [{"tool_call_id": call["id"], "output": self.output_of(call["function"])} for call in calls]
 
@@ -90,7 +85,6 @@ class AssistantsSession:
                 self.shown["streamed"][-1] += part["text"].get("value", "")
 
     def text_of_run(self, id: str) -> str:
-        """Return the text of the messages of a run; their annotations are noted."""
         listed = self.http.call("GET", f"/threads/{self.thread_id}/messages", query={"run_id": id, "order": "asc"})
         texts = [part["text"] for entry in listed["data"] for part in entry["content"] if part["type"] == "text"]
         self.shown["annotations"] = [note for text in texts for note in text["annotations"]]

@@ -58,7 +58,6 @@ class ReferenceSession(AssistantsSession):
         self.quiet = False
 
     def run(self) -> Outcome:
-        """Say each prompt."""
         error = None
         try:
             for number, prompt in enumerate(self.task.prompts):
@@ -77,16 +76,13 @@ class ReferenceSession(AssistantsSession):
         return self.outcome(error)
 
     def outcome(self, error: Json | None) -> Outcome:
-        """Return all that was shown."""
         streamed = self.shown["streamed"] if self.task.stream else None
         return Outcome(**{**self.shown, "streamed": streamed, "usage": self.usage, "error": error})
 
     def describe(self, problem: ReferenceClientError) -> Json | None:
-        """Return an error as the user sees it."""
         return {"type": type(problem).__name__, "message": str(problem), "status": problem.status}
 
     def say(self, thread: Thread, agent: Agent, prompt: str) -> str:
-        """Say a prompt to an agent; its final answer."""
         new: list[Json] = [{"role": "user", "content": prompt}]
         for _ in range(TURNS):
             response = self.ask(thread, agent, new)
@@ -99,13 +95,11 @@ class ReferenceSession(AssistantsSession):
         raise ReferenceClientError(f"no answer after {TURNS} turns")
 
     def guard(self, text: str) -> str:
-        """Return an answer, unless the guardrail trips."""
         if self.task.guardrail and self.task.guardrail in text:
             raise ReferenceClientError("the guardrail tripped")
         return text
 
     def ask(self, thread: Thread, agent: Agent, new: list[Json]) -> Json:
-        """Return the response of the model to new items."""
         if self.task.state == "conversation" and thread.conversation is None:
             thread.conversation = self.http.call("POST", "/conversations", {})["id"]
         body = self.said_of(agent) | {**self.task.options, **self.state_of(thread), "input": self.input_of(thread, new)}
@@ -133,7 +127,6 @@ class ReferenceSession(AssistantsSession):
         return {**said, "tools": tools, "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": names}}
 
     def state_of(self, thread: Thread) -> Json:
-        """Return the members that keep the session."""
         session = {"agent_session_id": thread.session} if thread.session else {}
         if self.task.state == "chain" and thread.previous:
             return {"previous_response_id": thread.previous, **session}
@@ -147,11 +140,9 @@ class ReferenceSession(AssistantsSession):
         return {}
 
     def input_of(self, thread: Thread, new: list[Json]) -> list[Json]:
-        """Return the input of the next request."""
         return [*thread.items, *new] if self.task.state in ("replay", "stateless") or not thread.previous else new
 
     def remember(self, thread: Thread, new: list[Json], response: Json) -> None:
-        """Keep what was said."""
         thread.previous, thread.session = response["id"], response.get("agent_session_id")
         thread.items += [*new, *response["output"]]
         last = [place for place, item in enumerate(thread.items) if item.get("type") == "compaction"]
@@ -159,13 +150,11 @@ class ReferenceSession(AssistantsSession):
             thread.items = thread.items[last[-1] :]
 
     def compact(self, thread: Thread) -> None:
-        """Have the API shorten the history."""
         body = {"model": self.task.model, "instructions": self.agent.instructions, "input": thread.items}
         thread.items = self.http.call("POST", "/responses/compact", body)["output"]
         thread.previous = None
 
     def wait_for(self, response: Json) -> Json:
-        """Return a response that is no longer under way."""
         while response["status"] in ("queued", "in_progress"):
             time.sleep(0.01)
             response = self.http.call("GET", f"/responses/{response['id']}")
@@ -202,7 +191,6 @@ class ReferenceSession(AssistantsSession):
         return number
 
     def final(self, event: Json) -> Json:
-        """Return the response of the last event."""
         response: Json = event["response"]
         return response
 
@@ -243,15 +231,12 @@ class ReferenceSession(AssistantsSession):
         self.shown["interruptions"] += [item["consent_link"] for item in items]
 
     def parts_of(self, response: Json) -> list[Json]:
-        """Return the content of the messages of a response."""
         return [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
 
     def text_of(self, response: Json) -> str:
-        """Return the answer of a response."""
         return "".join(part["text"] for part in self.parts_of(response) if part["type"] == "output_text")
 
     def react(self, output: list[Json]) -> list[Json]:
-        """Return what goes back to the model for its output."""
         found = [self.answer(item) for item in output]
         return [item for item in found if item is not None]
 
@@ -288,14 +273,12 @@ class ReferenceSession(AssistantsSession):
         return self.execute(tool, arguments)
 
     def parse_arguments(self, arguments: str) -> Any:
-        """Return the arguments of a function."""
         parsed = json.loads(arguments or "{}")
         if not isinstance(parsed, dict):
             raise ValueError("no object")
         return parsed
 
     def execute(self, tool: Tool, arguments: Any) -> str:
-        """Return the result of a tool, or its error as a text."""
         try:
             result = run_tool(tool, arguments)
         except ToolFailedError as problem:
@@ -311,7 +294,6 @@ class ReferenceSession(AssistantsSession):
         return bool(answer and answer.approve)
 
     def hand_over(self, name: str) -> str:
-        """Let another agent go on."""
         self.agent = self.agents[name]
         return f"{name} takes over"
 
@@ -325,14 +307,12 @@ class ReferenceSession(AssistantsSession):
             self.quiet, self.agent = before, asking
 
     def tools_of(self, agent: Agent) -> list[Json]:
-        """Return the tools of an agent as a request has them."""
         own = [self.declare(tool) for tool in self.task.tools if tool.name in agent.tools]
         to = [_function(f"transfer_to_{handoff}") for handoff in agent.handoffs]
         asked = [_function(f"ask_{name}", "input") for name in agent.ask]
         return [*own, *to, *asked, *self.task.hosted_tools]
 
     def declare(self, tool: Tool) -> Json:
-        """Return a tool of the task as a request has it."""
         own: Json = {"name": tool.name, "description": tool.description}
         if tool.custom:
             return {"type": "custom", **own}

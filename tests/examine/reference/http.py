@@ -42,12 +42,10 @@ class ReferenceHttp:
         )
 
     def call(self, method: str, path: str, body: Json | None = None, query: Json | None = None) -> Any:
-        """Return the JSON answer of a request."""
         with self.attempt(method, path, body, query) as answer:
             return self.read_json(answer)
 
     def events(self, method: str, path: str, body: Json | None = None, query: Json | None = None) -> Iterator[Json]:
-        """Yield the events of a streamed answer."""
         with self.attempt(method, path, body, query) as answer:
             try:
                 yield from self.read_events(answer.iter_raw())
@@ -55,7 +53,6 @@ class ReferenceHttp:
                 raise self.broken_stream(problem) from problem
 
     def broken_stream(self, problem: Exception) -> Exception:
-        """Return what a connection that breaks within a stream becomes."""
         return ReferenceClientError(f"the connection broke: {problem}")
 
     @contextmanager
@@ -82,24 +79,20 @@ class ReferenceHttp:
             time.sleep(self.wait(answer))
 
     def retries_connection(self, problem: Exception) -> bool:
-        """Return whether a request without an answer is sent again."""
         return not isinstance(problem, httpx.TimeoutException)
 
     def retries_status(self, answer: httpx.Response) -> bool:
-        """Return whether a refused request is sent again."""
         if answer.status_code == 429:
             return "insufficient_quota" not in answer.text
         return answer.status_code >= 500
 
     def wait(self, answer: httpx.Response) -> float:
-        """Return the seconds until the next attempt."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             if name in answer.headers:
                 return float(answer.headers[name]) * unit
         return WAIT
 
     def refused(self, answer: httpx.Response) -> ReferenceClientError:
-        """Return the error of a refused request, in the words of the API."""
         try:
             message = answer.json()["error"]["message"]
         except (ValueError, KeyError, TypeError):
@@ -107,7 +100,6 @@ class ReferenceHttp:
         return ReferenceClientError(message, answer.status_code)
 
     def read_json(self, answer: httpx.Response) -> Any:
-        """Return the JSON of an answer."""
         try:
             return json.loads(answer.read())
         except (ValueError, httpx.HTTPError) as problem:
@@ -125,11 +117,9 @@ class ReferenceHttp:
                     yield self.parse_event(text)
 
     def add_line(self, data: list[str], line: str) -> None:
-        """One more line of the data of an event."""
         data.append(line)
 
     def parse_event(self, text: str) -> Json:
-        """Return the event of its data."""
         event: Json = json.loads(text)
         return event
 
