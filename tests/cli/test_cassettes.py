@@ -136,11 +136,6 @@ def test_one_that_cannot_be_read_is_stale(tmp_path: Path) -> None:
     assert one["stale"] == "it cannot be read: interactions[0]: its request has no answer"
 
 
-def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:
-    result = list_cassettes(tmp_path)
-    assert (result.exit_code, "no cassette found" in result.stderr) == (2, True)
-
-
 def test_a_stale_one_fails_on_request(tmp_path: Path) -> None:
     cassette(tmp_path, "test_order.yaml", CassetteHeader(recorded="2020-01-01"))
     codes = [list_cassettes(tmp_path / "cassettes", *options).exit_code for options in ((), ("--fail-stale",))]

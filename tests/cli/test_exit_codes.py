@@ -136,12 +136,3 @@ def test_an_interrupted_command_says_so() -> None:
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=20)
     assert child.returncode == ExitCode.INTERRUPTED
-
-
-def test_an_option_without_its_value_does_not_take_the_next_option_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run_cli("verify", "--json", "--respell", tmp_path)
-    assert (done.exit_code, list(tmp_path.iterdir())) == (2, [])
-    assert "--json needs a value, and --respell is an option." in done.stderr

@@ -17,8 +17,3 @@ def test_a_section_is_shown_with_causes_and_fixes() -> None:
     assert told.startswith(
         "Turns are left\n\n`No request asked for … of … exchanges in …`\n  cause    The client stopped"
     )
-
-
-def test_a_section_that_is_not_there_is_suggested() -> None:
-    result = run_cli("manual", "turn-are-left")
-    assert (result.exit_code, "Did you mean 'turns-are-left'?" in result.stderr) == (2, True)

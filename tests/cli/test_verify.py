@@ -85,19 +85,6 @@ class TestExitCode:
         one["response"]["mood"] = "good"
         assert verify(write_jsonl(tmp_path, [one])).exit_code == 0
 
-    @pytest.mark.parametrize(
-        ("arguments", "problem"),
-        [
-            ([], "pass recordings, or --server URL."),
-            (["nowhere"], "nowhere: no such file or folder."),
-            (["--jobs", "0", "."], "Invalid value for '--jobs': "),
-            (["--json"], "Option '--json' requires an argument."),
-        ],
-    )
-    def test_2_for_a_mistake_in_what_was_asked(self, arguments: list[str], problem: str) -> None:
-        result = verify(*arguments)
-        assert (result.exit_code, problem in result.stderr) == (2, True), result.stderr
-
     def test_2_when_the_report_cannot_be_written(self, tmp_path: Path) -> None:
         result = verify(write_jsonl(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
         assert result.exit_code == 2

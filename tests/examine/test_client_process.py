@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.examine.adapters import command_for, split_command
+from harness.examine.adapters import command_for
 from harness.examine.client_process import ClientProcess, Hung
 from harness.examine.run_cases import examine, select_cases
 from harness.examine.task import Task
@@ -44,22 +44,6 @@ def test_an_adapter_that_cannot_be_used(target, says):
     with pytest.raises(ConfigError, match="writes no valid declaration") as told:
         examine(command_for(target), CASE)
     assert says in str(told.value)
-
-
-def test_an_adapter_that_there_is_not():
-    with pytest.raises(ConfigError, match=r"no adapter 'opnai'\. Did you mean 'openai'"):
-        command_for("opnai")
-
-
-@pytest.mark.parametrize(("command", "says"), [("", "is empty"), ("node 'x", "No closing quotation")])
-def test_a_command_that_is_none(command, says):
-    with pytest.raises(ConfigError, match=says):
-        split_command(command)
-
-
-def test_a_command_that_is_not_there():
-    with pytest.raises(ConfigError, match="cannot start 'no-such-program'"):
-        examine(["no-such-program"], CASE)
 
 
 @pytest.mark.parametrize(

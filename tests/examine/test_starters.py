@@ -66,20 +66,6 @@ def test_a_folder_that_is_not_writable_is_reported(tmp_path):
     assert f"--init {tmp_path}/file/folder: cannot be written: Not a directory. Pass a folder that you" in ended.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--language", "jvascript"), "no language 'jvascript'."),
-        (("openai",), "--init writes an adapter; run it with the command that it prints. Omit ADAPTER."),
-    ],
-)
-def test_a_wrong_command_line_writes_nothing(tmp_path, arguments, said):
-    ended = init(tmp_path, *arguments)
-    assert ended.exit_code == 2
-    assert said in " ".join(ended.stderr.split()).replace("│ ", "")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_command_is_one_for_the_folder_where_it_was_written():
     assert starter_command(Path("my_adapter.py")) == "responses-harness examine my_adapter:MyAdapter"
     assert starter_command(Path("a/my_adapter.mjs")) == "responses-harness examine --command 'node a/my_adapter.mjs'"
