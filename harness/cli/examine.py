@@ -166,7 +166,7 @@ def _examine(
 
     from harness.examine.adapter import parse_modes
     from harness.examine.adapters import command_for, split_command
-    from harness.examine.results import collect_results
+    from harness.examine.results import ExaminationResults, case_json
     from harness.examine.run_cases import examine as run_cases
 
     words, is_meant = split_command(command) if command else command_for(adapter), parse_modes(modes)
@@ -175,8 +175,8 @@ def _examine(
         raise KeyboardInterrupt
 
     with progress("examining") as advance, call_on_signals(interrupt):
-        found = run_cases(words, cases, is_meant, jobs, advance)
-    results = collect_results(found, cases, quote(adapter) if adapter else f"--command {quote(command)}")
+        named = quote(adapter) if adapter else f"--command {quote(command)}"
+        found = run_cases(words, cases, is_meant, jobs, advance, named)
     if found.complete and not any(cell.mode for cell in found.cells):
         declared = found.declared
         raise ConfigError(
@@ -184,7 +184,7 @@ def _examine(
             f"{', '.join(sorted(declared.features)) or 'none'}, the states {', '.join(declared.states)}. "
             "Choose other cases or modes."
         )
-    return results
+    return ExaminationResults((found,), {case.id: case_json(case) for case in cases})
 
 
 def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None:

@@ -126,19 +126,6 @@ def name_cell(client: str, case: str, mode: str) -> str:
     return f"{client}::{case}[{mode}]" if mode else f"{client}::{case}"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientExamination:
-    """The result of examining a client: its declaration, and a cell for each case and mode.
-
-    It is not `complete`, and lacks cells, if it was interrupted.
-    """
-
-    declared: Declaration
-    cells: tuple[Cell, ...]
-    seconds: float
-    complete: bool = True
-
-
 _VARYING = re.compile(
     r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|\bsk-examine-[0-9a-f]+"
     r"|(?<=request )\d+|(?<=Request )\d+|(?<=\[)\d+(?=\])|\b\d+(?:\.\d+)?(?= s\b)"
@@ -150,17 +137,22 @@ _NAMED_CASES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientResult:
-    """The results of one client.
+    """The results of one client: what it declared (of earlier results only its name), and a cell for each case and mode.
 
-    `client` is its name and release; `adapter` the argument of `responses-harness examine`: `openai`, or `--command …`.
-    It is not `complete` if the examination was interrupted.
+    `adapter` is the argument of `responses-harness examine`: `openai`, or `--command …`. It is not `complete`, and lacks
+    cells, if the examination was interrupted.
     """
 
-    client: str
+    declared: Declaration
     adapter: str
     seconds: float
     complete: bool
     cells: tuple[Cell, ...]
+
+    @property
+    def client(self) -> str:
+        """The name of the client with its release."""
+        return self.declared.client
 
     @property
     def name(self) -> str:
@@ -205,18 +197,6 @@ def case_json(case: ClientCase) -> Json:
     return {**{name: getattr(case, name) for name in names}, "needs": sorted(case.needs)}
 
 
-def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapter: str) -> ExaminationResults:
-    """Collect the results of one examination."""
-    result = ClientResult(
-        client=str(sanitize_value(found.declared.client)),
-        adapter=adapter,
-        seconds=round(found.seconds, 3),
-        complete=found.complete,
-        cells=tuple(cell.sanitize() for cell in found.cells),
-    )
-    return ExaminationResults((result,), {case.id: case_json(case) for case in cases})
-
-
 def report_results(results: ExaminationResults) -> Report:
     """Build the report of results: each cell is a case of it."""
     cases = [
@@ -237,9 +217,14 @@ def results_of(report: Report, name: str = "the report") -> ExaminationResults:
     cells: dict[str, list[Cell]] = {}
     for case in report.cases:
         cells.setdefault(case.examined["client"], []).append(Cell.from_case(case))
-    clients = (
-        ClientResult(**client, cells=tuple(cells.get(client["client"], ()))) for client in report.examination["clients"]
-    )
+    clients = [
+        ClientResult(
+            declared=Declaration(client=client["client"]),
+            cells=tuple(cells.get(client["client"], ())),
+            **{name: client[name] for name in ("adapter", "seconds", "complete")},
+        )
+        for client in report.examination["clients"]
+    ]
     return ExaminationResults(tuple(clients), report.examination["cases"])
 
 

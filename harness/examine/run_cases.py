@@ -23,10 +23,11 @@ from harness.core.text import quote, shorten
 from harness.examine.adapter import Declaration, Mode, modes_of
 from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
-from harness.examine.results import FIX, Cell, ClientExamination, Verdict, name_cell
+from harness.examine.results import FIX, Cell, ClientResult, Verdict, name_cell
 from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import ToolServer, serve_tools
 from harness.explain.verdict import find_verdict
+from harness.report.report import sanitize_value
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
@@ -104,11 +105,13 @@ def examine(
     modes: Callable[[Mode], bool] = lambda mode: True,
     jobs: int = 2,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> ClientExamination:
+    adapter: str = "",
+) -> ClientResult:
     """Run cases against the client behind a command, in all modes that both support and that `modes` accepts.
 
     `progress` is called in any thread with the numbers of runs that are done, and of all. A case that the client does
-    not support gets one cell, `not applicable`. A KeyboardInterrupt ends it early, with the cells so far.
+    not support gets one cell, `not applicable`. A KeyboardInterrupt ends it early, with the cells so far. `adapter` is
+    what the results name as the argument of `responses-harness examine`.
     """
     began = time.monotonic()
     with ExitStack() as open_until_end:
@@ -129,8 +132,14 @@ def examine(
 
         complete = _run_all(run_one, len(runs), jobs, clients)
         skipped = [_not_applicable(case, declared) for case, supported in plan if not supported] if complete else []
-        cells = (*(ran[number] for number in sorted(ran)), *skipped)
-        return ClientExamination(declared, cells, time.monotonic() - began, complete)
+        cells = [*(ran[number] for number in sorted(ran)), *skipped]
+        return ClientResult(
+            declared=replace(declared, client=str(sanitize_value(declared.client))),
+            adapter=adapter,
+            seconds=round(time.monotonic() - began, 3),
+            complete=complete,
+            cells=tuple(cell.sanitize() for cell in cells),
+        )
 
 
 def _run_all(run_one: Callable[[int], None], count: int, jobs: int, clients: _Clients) -> bool:

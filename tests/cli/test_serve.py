@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -185,13 +184,6 @@ def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     told = f"responses-harness: {script}:1: no item 'mesage'. Did you mean 'message'?"
     assert result.stderr == add_section(told, "scripts") + "\n"
-
-
-def test_a_port_in_use_ends_the_server_with_a_message() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        result = run_cli("serve", "--port", str(taken.getsockname()[1]))
-    assert result.exit_code == 2
-    assert "cannot listen on 127.0.0.1:" in result.stderr
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.errors import HarnessError
-from harness.examine.results import ClientExamination
+from harness.examine.results import ClientResult
 from tests.clients.behaviour import CASES, render_behaviour
 from tests.clients.cells import GREEN, found
 from tests.clients.coding import PROGRAMS, examine_agents
@@ -96,20 +96,20 @@ def _publish_behaviour(adapters: Sequence[str]) -> int:
     return 0
 
 
-def _examine_agents(names: Sequence[str]) -> Iterator[ClientExamination]:
+def _examine_agents(names: Sequence[str]) -> Iterator[ClientResult]:
     """Examine coding agents in what reaches a model of its reasoning, all of them unless some are given."""
     for done in examine_agents([name for name in PROGRAMS if not names or name in names]):
-        print(f"{done.seconds:4.0f} s  {done.declared.client}", file=sys.stderr, flush=True)
+        print(f"{done.seconds:4.0f} s  {done.client}", file=sys.stderr, flush=True)
         yield done
 
 
-def _examine(adapters: Sequence[str], cases: str) -> list[ClientExamination]:
+def _examine(adapters: Sequence[str], cases: str) -> list[ClientResult]:
     """Examine one release after the other, those of all adapters unless some are given."""
     every = []
     for adapter, environment in read_environments():
         if not adapters or adapter in adapters:
             every.append(found := examine_release(adapter, environment, cases))
-            print(f"{found.seconds:4.0f} s  {found.declared.client}", file=sys.stderr, flush=True)
+            print(f"{found.seconds:4.0f} s  {found.client}", file=sys.stderr, flush=True)
     return every
 
 

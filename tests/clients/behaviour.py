@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.core.text import pluralize
-from harness.examine.results import Cell, ClientExamination
+from harness.examine.results import Cell, ClientResult
 from harness.examine.run_cases import ANSWER
 
 BEGIN, END = "<!-- behaviour: begin -->", "<!-- behaviour: end -->"
@@ -50,7 +50,7 @@ CASES = ",".join(case for columns in GROUPS.values() for case in columns)
 _ROW = re.compile(r"^\| (?P<client>[^|]+) \| .*$", re.M)
 
 
-def render_behaviour(page: str, every: Sequence[ClientExamination]) -> str:
+def render_behaviour(page: str, every: Sequence[ClientResult]) -> str:
     """The page, with rows for these clients in its tables; rows of other clients stay, unless they are examined anew."""
     before, rest = page.split(BEGIN)
     old, after = rest.split(END)
@@ -64,10 +64,10 @@ def _section(text: str, title: str) -> str:
     return text.partition(f"### {title}\n")[2].partition("\n### ")[0]
 
 
-def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[ClientExamination]) -> Iterator[str]:
+def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[ClientResult]) -> Iterator[str]:
     """Yield a table: a row for each client, a column for each case."""
     known = {match["client"]: match[0] for match in _ROW.finditer(old) if match["client"] != "client"}
-    new = {client.declared.client: _row(client, columns) for client in every}
+    new = {client.client: _row(client, columns) for client in every}
     yield f"### {title}\n"
     yield f"| client | {' | '.join(columns.values())} |"
     yield f"|---|{'---|' * len(columns)}"
@@ -75,7 +75,7 @@ def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[Cli
     yield ""
 
 
-def _row(found: ClientExamination, columns: Iterable[str]) -> str:
+def _row(found: ClientResult, columns: Iterable[str]) -> str:
     """Return the row of a client; empty when none of the cases applies to it."""
     cells = [
         (_describe_reasoning if "/reasoning-" in case else _describe)(
@@ -83,7 +83,7 @@ def _row(found: ClientExamination, columns: Iterable[str]) -> str:
         )
         for case in columns
     ]
-    return f"| {found.declared.client} | {' | '.join(cells)} |" if any(text != "–" for text in cells) else ""
+    return f"| {found.client} | {' | '.join(cells)} |" if any(text != "–" for text in cells) else ""
 
 
 def _describe_reasoning(cells: Iterable[Cell]) -> str:

@@ -17,7 +17,7 @@ from harness.examine.adapter import Declaration
 from harness.examine.case import ObservedRun
 from harness.examine.cases.preserved import MODEL
 from harness.examine.checks import keeps_reasoning
-from harness.examine.results import Cell, ClientExamination
+from harness.examine.results import Cell, ClientResult
 from harness.examine.run_cases import ANSWER
 from harness.examine.task import Outcome, Task
 from harness.items import custom_tool_call, function_call, message, reasoning
@@ -107,7 +107,7 @@ SCRIPTS: Mapping[str, tuple[Callable[[Call], Model], Sequence[str]]] = {
 """What the model says in each case, and the prompts; those after the first resume the session."""
 
 
-def examine_agents(names: Sequence[str]) -> Iterator[ClientExamination]:
+def examine_agents(names: Sequence[str]) -> Iterator[ClientResult]:
     """Run the cases with coding agents in the environment of their suite."""
     (suite,) = found([SUITE])
     environment = next(environment for environment in suite.environments if environment.npm)
@@ -125,7 +125,9 @@ def examine_agents(names: Sequence[str]) -> Iterator[ClientExamination]:
                 cells.append(_run(case, mock, agent, prompts))
             (release,) = (part.rpartition("@")[2] for part in environment.npm if part.startswith(f"{program.package}@"))
             declared = Declaration(client=f"{program.label} {release}")
-            yield ClientExamination(declared, tuple(cells), time.monotonic() - began)
+            yield ClientResult(
+                declared=declared, adapter=name, seconds=time.monotonic() - began, complete=True, cells=tuple(cells)
+            )
 
 
 def _run(case: str, mock: Mock, agent: CodingAgent, prompts: Sequence[str]) -> Cell:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.case import AREAS, CASES
-from harness.examine.results import RED, Cell, ClientExamination
+from harness.examine.results import RED, Cell, ClientResult
 from harness.examine.run_cases import examine, select_cases
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared, python_of
@@ -31,7 +31,7 @@ def read_environments(file: Path = EXAMINED) -> Iterator[tuple[str, Environment]
             yield adapter, Environment(f"{adapter}-{name}", **lists)
 
 
-def examine_release(adapter: str, environment: Environment, cases: str = "*") -> ClientExamination:
+def examine_release(adapter: str, environment: Environment, cases: str = "*") -> ClientResult:
     """Run the catalogue against the release that an environment has."""
     folder = prepared(environment)
     os.environ.update(QUIET)
@@ -41,7 +41,7 @@ def examine_release(adapter: str, environment: Environment, cases: str = "*") ->
     return examine([str(program), *rest], select_cases(cases))
 
 
-def render_page(page: str, every: Sequence[ClientExamination]) -> str:
+def render_page(page: str, every: Sequence[ClientResult]) -> str:
     """Return the page, with the tables of these examinations between its two marks."""
     notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
     before, after = page.split(BEGIN)[0], page.split(END)[1]
@@ -49,13 +49,13 @@ def render_page(page: str, every: Sequence[ClientExamination]) -> str:
     return "\n".join([f"{before}{BEGIN}", "", *told, f"{END}{after}"])
 
 
-def _count_areas(every: Iterable[ClientExamination]) -> Iterator[str]:
+def _count_areas(every: Iterable[ClientResult]) -> Iterator[str]:
     areas = [area for area in AREAS if any(case.area == area for case in CASES.values())]
     yield f"| client | {' | '.join(areas)} | seconds |"
     yield f"|---|{'---|' * len(areas)}---|"
     for client in every:
         counts = [_count([cell for cell in client.cells if cell.case.startswith(f"{area}/")]) for area in areas]
-        yield f"| {client.declared.client} | {' | '.join(counts)} | {client.seconds:.0f} |"
+        yield f"| {client.client} | {' | '.join(counts)} | {client.seconds:.0f} |"
 
 
 def _count(cells: Iterable[Cell]) -> str:
@@ -67,13 +67,13 @@ def _count(cells: Iterable[Cell]) -> str:
     return f"{verdicts['pass']}/{applied}{': ' + ', '.join(worse) if worse else ''}" if applied else "–"
 
 
-def _explain(found: ClientExamination, notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _explain(found: ClientResult, notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Yield a line for each case of which a cell is red: in how many modes, what is wrong, where the case is from."""
-    own = {**notes.get("every client", {}), **notes.get(found.declared.client.rpartition(" ")[0], {})}
+    own = {**notes.get("every client", {}), **notes.get(found.client.rpartition(" ")[0], {})}
     red = [cell for cell in found.cells if cell.verdict in RED]
     if not red:
         return
-    yield f"### {found.declared.client}\n"
+    yield f"### {found.client}\n"
     yield "| case | red | what is wrong | source of the case |\n|---|---|---|---|"
     for id in dict.fromkeys(cell.case for cell in red):
         cells = [cell for cell in red if cell.case == id]

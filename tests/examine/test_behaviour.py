@@ -14,7 +14,7 @@ from harness.drive.coding_agents import CODING_AGENTS
 from harness.examine.adapter import Declaration
 from harness.examine.case import CASES
 from harness.examine.client_process import Crashed, Done, Hung
-from harness.examine.results import Cell, ClientExamination
+from harness.examine.results import Cell, ClientResult
 from harness.examine.run_cases import describe_end
 from harness.examine.task import Outcome
 from tests.clients.behaviour import BEGIN, END, GROUPS, render_behaviour
@@ -30,8 +30,8 @@ def cell(case: str, ended: str, asks: int = 1) -> Cell:
     )
 
 
-def examined(client: str, *cells: Cell) -> ClientExamination:
-    return ClientExamination(Declaration(client=client), cells, 1.0)
+def examined(client: str, *cells: Cell) -> ClientResult:
+    return ClientResult(declared=Declaration(client=client), adapter="a", seconds=1.0, complete=True, cells=cells)
 
 
 def streamed(*types: str, cut: bool = False) -> list[Exchange]:

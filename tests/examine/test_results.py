@@ -11,11 +11,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from harness.core.errors import ConfigError
-from harness.examine.adapter import Declaration
 from harness.examine.results import (
-    ClientExamination,
     ExaminationResults,
-    collect_results,
     compare_with_baseline,
     group_by_reason,
     name_cases,
@@ -23,7 +20,6 @@ from harness.examine.results import (
     report_results,
     results_of,
 )
-from harness.examine.run_cases import select_cases
 from harness.report.formats import render_report
 from harness.report.formats.json_file import merge_reports
 from harness.report.report import Report
@@ -61,8 +57,7 @@ def test_long_texts_are_shortened_and_secrets_masked() -> None:
     odd = cell(
         "answers/text", "fail", "plain,replay", "must", "x" * 10_000, "key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
     )
-    found = ClientExamination(Declaration(client="mine 1.0"), (odd,), 1.0)
-    kept = collect_results(found, select_cases("answers/text"), "mine").clients[0].cells[0]
+    kept = odd.sanitize()
     assert len(kept.reasons[0]) < 5000
     assert "abcdefgh" not in kept.reasons[1]
 
@@ -110,13 +105,6 @@ def test_clients_side_by_side() -> None:
 
 
 EVIL = "</script><b>|`*\u0000"
-
-
-def test_the_page_holds_no_markup_of_a_client() -> None:
-    page = render_results(results(cell("answers/text", "fail", "plain,replay", "must", EVIL), client=EVIL), ".html")
-    assert "<b>" not in page
-    assert page.count("</script>") == 3  # the code, the run, the case
-    assert "Content-Security-Policy" in page
 
 
 def test_markdown_counts_the_verdicts_and_has_no_markup_of_a_client() -> None:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from harness.examine.adapter import Adapter
+from harness.examine.adapter import Adapter, Declaration
 from harness.examine.adapters.openai_python import OpenAIAdapter
 from harness.examine.results import Cell, ClientResult, ExaminationResults, Verdict, report_results
 from harness.examine.task import Outcome, Task
@@ -72,5 +72,7 @@ def results(*cells: Cell, client: str = "mine 1.0", complete: bool = True) -> Ex
     """Results of one client with these cells."""
     facts = {"severity": "must", "title": "A title", "does": "It does.", "source": "a source", "shows": "This."}
     cases = {cell.case: {"id": cell.case, "area": cell.case.partition("/")[0], **facts, "needs": []} for cell in cells}
-    result = ClientResult(client=client, adapter="mine:Adapter", seconds=1.5, complete=complete, cells=cells)
+    result = ClientResult(
+        declared=Declaration(client=client), adapter="mine:Adapter", seconds=1.5, complete=complete, cells=cells
+    )
     return ExaminationResults((result,), cases)
