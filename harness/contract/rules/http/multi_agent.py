@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
 from harness.contract.rule import Case, after, documented, rule
+from harness.contract.rules.example_requests import OUTPUT
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -77,12 +78,11 @@ def unsupported_with_agents(request: Request) -> Iterator[Json]:
 
 
 _SOCKET_HEADERS = {"authorization": "Bearer sk-harness-example", "openai-beta": MULTI_AGENT_BETA}
-_OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 
 
 def inject_case(id: str = "{0.id}", **members: object) -> Case:
     """Make an example that sends `response.inject`."""
-    body = {"type": INJECT_EVENT, "response_id": id, "input": [_OUTPUT], **members}
+    body = {"type": INJECT_EVENT, "response_id": id, "input": [OUTPUT], **members}
     return event_case(body, absent=("model",), headers=_SOCKET_HEADERS)
 
 

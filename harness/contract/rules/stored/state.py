@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
+from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.models.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
@@ -82,7 +83,7 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
         "msg_x": after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items/msg_x"),
         "{1.data.0.id}": after(
             CREATE_CONVERSATION,
-            Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
+            Case({"items": [HI]}, on="POST /conversations/{0.id}/items"),
             "DELETE /conversations/{0.id}/items/{1.data.0.id}",
             "DELETE /conversations/{0.id}/items/{1.data.0.id}",
         ),
@@ -90,7 +91,7 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
     accepts=[
         after(
             CREATE_CONVERSATION,
-            Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
+            Case({"items": [HI]}, on="POST /conversations/{0.id}/items"),
             "GET /conversations/{0.id}/items/{1.data.0.id}",
         )
     ],

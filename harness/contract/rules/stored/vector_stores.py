@@ -8,7 +8,7 @@ from harness.api.classic import sources_of
 from harness.api.http.dialects import OPENAI
 from harness.api.resources.assistants import requested_stores
 from harness.contract.rule import Case, WorldView, after, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE, upload
+from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, HI, UPLOAD_FILE, upload
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.core.account import PROJECT_ID
 from harness.core.errors import ApiError, bad_request
@@ -22,7 +22,7 @@ ADD_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH)
 ATTACH_FILES = (*ADD_FILES, *MAY_CREATE_STORES)
 """The operations that add uploaded files to a vector store."""
 CSV_FILE = upload("purpose=assistants", name="a.csv")
-THREAD_BODY: Json = {"messages": [{"role": "user", "content": "hi"}]}
+THREAD_BODY: Json = {"messages": [HI]}
 
 
 def _new_store_body(file: str) -> Json:

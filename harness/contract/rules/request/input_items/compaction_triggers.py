@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import assumed, reported, rule
+from harness.contract.rules.example_requests import HI
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-_MESSAGE: Json = {"role": "user", "content": "hi"}
 _TRIGGER: Json = {"type": "compaction_trigger"}
 _LEAST_OUTPUT = 20_000
 _LIVE_TESTS = reported("https://github.com/stdapi-ai/stdapi.ai: tests that also run against the API", "2026-09-23")
@@ -31,8 +31,8 @@ def _triggers(request: Request) -> list[int]:
         reported("the recorded refusal of another host of these models, in a public proxy", "2026-08"),
         _CODE,
     ],
-    rejects=[{"input": [_TRIGGER, _MESSAGE, _TRIGGER], "max_output_tokens": 100}],
-    accepts=[{"input": [_MESSAGE, _TRIGGER]}],
+    rejects=[{"input": [_TRIGGER, HI, _TRIGGER], "max_output_tokens": 100}],
+    accepts=[{"input": [HI, _TRIGGER]}],
     fix="Send one `compaction_trigger`, as the last item.",
 )
 def compaction_trigger_twice(request: Request) -> Iterator[Json]:
@@ -47,7 +47,7 @@ def compaction_trigger_twice(request: Request) -> Iterator[Json]:
     reads="input",
     error=bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
     source=[_LIVE_TESTS, _CODE],
-    rejects=[{"input": [_TRIGGER, _MESSAGE]}],
+    rejects=[{"input": [_TRIGGER, HI]}],
     fix="Send the `compaction_trigger` as the last item, and what follows it in the next request.",
 )
 def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
@@ -65,8 +65,8 @@ def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
         "max_output_tokens",
     ),
     source=[_LIVE_TESTS, _CODE],
-    rejects=[{"input": [_MESSAGE, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT - 1}],
-    accepts=[{"input": [_MESSAGE, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT}],
+    rejects=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT - 1}],
+    accepts=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT}],
     fix=f"Leave `max_output_tokens` out, or set at least {_LEAST_OUTPUT}.",
 )
 def compaction_trigger_without_room(request: Request) -> Iterator[Json]:

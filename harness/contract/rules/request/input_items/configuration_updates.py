@@ -7,11 +7,12 @@ from itertools import pairwise
 
 from harness.api.models import Model
 from harness.contract.rule import documented, reported, rule
+from harness.contract.rules.example_requests import HI
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 _UPDATE: Json = {"type": "configuration_update", "reasoning": {"effort": "low"}}
-_UPDATED: Json = {"model": "gpt-6-astra", "input": [_UPDATE, {"role": "user", "content": "hi"}]}
+_UPDATED: Json = {"model": "gpt-6-astra", "input": [_UPDATE, HI]}
 _COMPACTION: Json = {"type": "compaction", "encrypted_content": "gAAAAA"}
 
 
@@ -66,10 +67,10 @@ def configuration_update_in_pro_mode(request: Request) -> Iterator[Json]:
     mentions="configuration_update",
     error=_update_error("compaction without a subsequent configuration update"),
     source=reported("public measurements of two origins, with param", "2026-09-19"),
-    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, {"role": "user", "content": "hi"}]}],
+    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, HI]}],
     accepts=[
-        {"model": "gpt-6-astra", "input": [_COMPACTION, _UPDATE, {"role": "user", "content": "hi"}]},
-        {"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, _UPDATE, {"role": "user", "content": "hi"}]},
+        {"model": "gpt-6-astra", "input": [_COMPACTION, _UPDATE, HI]},
+        {"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, _UPDATE, HI]},
     ],
     fix="Send an update with the current settings after the compaction.",
 )
@@ -90,13 +91,8 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
         reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),
     ],
     assumed="that `param` is `input`",
-    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _UPDATE, {"role": "user", "content": "hi"}]}],
-    accepts=[
-        {
-            "model": "gpt-6-astra",
-            "input": [_UPDATE, {"role": "user", "content": "hi"}, _UPDATE, {"role": "user", "content": "again"}],
-        }
-    ],
+    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _UPDATE, HI]}],
+    accepts=[{"model": "gpt-6-astra", "input": [_UPDATE, HI, _UPDATE, {"role": "user", "content": "again"}]}],
     fix="Merge them into one item.",
 )
 def configuration_updates_adjacent(request: Request) -> Iterator[Json]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from harness.contract.rule import recorded, reported, rule, shape
-from harness.contract.rules.example_requests import HI
+from harness.contract.rules.example_requests import CALL, HI
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -50,18 +50,13 @@ declare(
     source=[PROBED, reported("public reports of three more origins", "2026-08-01")],
     rejects={
         f"Invalid value: '{type}'. Supported values are: 'output_text' and 'refusal'.": {
-            "input": [{"role": "assistant", "content": [_part(type)]}, {"role": "user", "content": "hi"}]
+            "input": [{"role": "assistant", "content": [_part(type)]}, HI]
         }
         for type in ("input_text", "input_file", "input_image", "input_audio", "computer_screenshot", "summary_text")
     },
     accepts=[
-        {"input": [{"role": "assistant", "content": "earlier"}, {"role": "user", "content": "hi"}]},
-        {
-            "input": [
-                {"role": "assistant", "content": [_part("refusal", refusal="no")]},
-                {"role": "user", "content": "hi"},
-            ]
-        },
+        {"input": [{"role": "assistant", "content": "earlier"}, HI]},
+        {"input": [{"role": "assistant", "content": [_part("refusal", refusal="no")]}, HI]},
         {
             "input": [
                 {
@@ -69,7 +64,7 @@ declare(
                     "role": "assistant",
                     "content": [{**_part("output_text", text="x"), "annotations": []}],
                 },
-                {"role": "user", "content": "hi"},
+                HI,
             ]
         },
     ],
@@ -98,7 +93,7 @@ declare(
     rejects={
         ("output_text", "'input_text', 'input_image', 'input_file', and 'scoped_content'"): {
             "input": [
-                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                CALL,
                 {"type": "function_call_output", "call_id": "call_1", "output": [_part("output_text", text="x")]},
             ]
         }
@@ -106,7 +101,7 @@ declare(
     accepts=[
         {
             "input": [
-                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                CALL,
                 {"type": "function_call_output", "call_id": "call_1", "output": [_part("input_text", text="x")]},
             ]
         }

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
 from harness.contract.rule import reported, rule, shape
+from harness.contract.rules.example_requests import HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -20,16 +21,11 @@ BY_ITEM_ID = "*{item_id}*"
 
 
 def _reasoning_body(id: str) -> Json:
-    return {"input": [{"type": "reasoning", "id": id, "summary": []}, {"role": "user", "content": "hi"}]}
+    return {"input": [{"type": "reasoning", "id": id, "summary": []}, HI]}
 
 
 def _call_body(id: str) -> Json:
-    return {
-        "input": [
-            {"type": "function_call", "id": id, "call_id": "call_1", "name": "f", "arguments": "{}"},
-            {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
-        ]
-    }
+    return {"input": [{"type": "function_call", "id": id, "call_id": "call_1", "name": "f", "arguments": "{}"}, OUTPUT]}
 
 
 shape(
@@ -84,9 +80,7 @@ shape(
         ("tools[0].container", "user", "cntr"): {"tools": [{"type": "code_interpreter", "container": "user"}]},
         ("input[0].id", "call_x", "fc"): _call_body("call_x"),
         ("input[0].id", "item_1", "rs"): _reasoning_body("item_1"),
-        ("input[0].id", "fc_1", "msg"): {
-            "input": [{"role": "assistant", "id": "fc_1", "content": "x"}, {"role": "user", "content": "hi"}]
-        },
+        ("input[0].id", "fc_1", "msg"): {"input": [{"role": "assistant", "id": "fc_1", "content": "x"}, HI]},
         ("previous_response_id", "gen-123", "resp"): {"previous_response_id": "gen-123"},
         ("conversation", "abc", "conv"): {"conversation": "abc"},
         ("prompt_cache_options.comparison_response_id", "x", "resp"): {

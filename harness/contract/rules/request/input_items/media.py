@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
 from harness.contract.rule import Case, after, recorded, reported, rule, shape
+from harness.contract.rules.example_requests import CALL
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -73,7 +74,6 @@ _EXPECTED_FILE = (
 _SUPPORTED_FILES = (
     "Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types."
 )
-_CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 
 
 @rule(
@@ -92,7 +92,7 @@ _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "argum
     rejects={
         "input[0].content[1]": body_with_part(_BARE_IMAGE),
         "input[1].output[0]": {
-            "input": [_CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_BARE_IMAGE]}]
+            "input": [CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_BARE_IMAGE]}]
         },
         "items[0].content[0]": after(
             Case({}, on="POST /conversations"),
@@ -175,7 +175,7 @@ def file_mime_type(request: Request) -> Iterator[Json]:
 _RAW_FILE_OUTPUT: Json = {
     "model": "gpt-4.1",
     "input": [
-        _CALL,
+        CALL,
         {
             "type": "function_call_output",
             "call_id": "call_1",
@@ -214,7 +214,7 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
         "input[0].content[1].file_data": file_body("JVBERi0xLjQ="),
         "input[1].output[0].file_data": {
             "input": [
-                _CALL,
+                CALL,
                 {
                     "type": "function_call_output",
                     "call_id": "call_1",

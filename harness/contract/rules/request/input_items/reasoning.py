@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule, shape
+from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -97,7 +98,7 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
             },
             turns=_REASONED_MESSAGE_TURN,
         ),
-        {"input": [{"type": "reasoning", "summary": []}, {"role": "user", "content": "hi"}]},
+        {"input": [{"type": "reasoning", "summary": []}, HI]},
         after(
             {"input": "hi"},
             {
@@ -111,13 +112,7 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
         ),
         after(
             {"input": "hi"},
-            {
-                "input": [
-                    {"type": "item_reference", "id": "{0.output.0.id}"},
-                    {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
-                    {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
-                ]
-            },
+            {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, CALL, OUTPUT]},
             turns=_REASONED_CALL_TURN,
         ),
         after(
@@ -197,7 +192,7 @@ def _read_message(item: Json) -> tuple[str, list[str]]:
             turns=_REASONED_MESSAGE_TURN,
         )
     },
-    accepts=[{"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, {"role": "user", "content": "hi"}]}],
+    accepts=[{"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, HI]}],
     fix="Send the reasoning item before it, or the item without its id.",
 )
 def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator[Json]:

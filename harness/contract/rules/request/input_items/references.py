@@ -45,10 +45,7 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
     ],
     rejects={
         ("msg_x", ""): {"input": [{"type": "item_reference", "id": "msg_x"}]},
-        ("rs_x", _STORE_HINT): {
-            "store": False,
-            "input": [{"type": "item_reference", "id": "rs_x"}, {"role": "user", "content": "hi"}],
-        },
+        ("rs_x", _STORE_HINT): {"store": False, "input": [{"type": "item_reference", "id": "rs_x"}, HI]},
     },
     accepts=[after({"input": "hi"}, {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}]})],
     fix="Refer only to items of stored responses; with `store: false` send the items themselves.",

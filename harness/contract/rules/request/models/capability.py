@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, documented, recorded, reported, rule
+from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
@@ -189,7 +190,7 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
     rejects={"o3-mini": {"model": "o3-mini", "input": [{"role": "user", "content": [_IMAGE]}]}},
     accepts=[
         {"model": "o4-mini", "input": [{"role": "user", "content": [_IMAGE]}]},
-        {"model": "o3-mini", "input": [{"role": "user", "content": "hi"}]},
+        {"model": "o3-mini", "input": [HI]},
     ],
     fix=f"Use a model with vision: `{COMMAND} models NAME`.",
 )

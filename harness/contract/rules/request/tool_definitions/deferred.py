@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
 from harness.contract.rule import Case, recorded, reported, rule
+from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -149,8 +150,6 @@ def _has_search_output(items: Iterable[Json]) -> bool:
     return any(item.get("type") == "tool_search_output" for item in items)
 
 
-_CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-_OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 _SEARCH_ITEMS: list[Json] = [
     {"type": "tool_search_call", "execution": "server", "arguments": {"paths": ["f"]}},
     {"type": "tool_search_output", "execution": "server", "tools": [DEFERRED_FUNCTION]},
@@ -158,7 +157,7 @@ _SEARCH_ITEMS: list[Json] = [
 
 
 def _history_body(*items: Json, tools: list[Json]) -> Json:
-    return {"model": SOL, "tools": tools, "input": [{"role": "user", "content": "hi"}, *items, _OUTPUT]}
+    return {"model": SOL, "tools": tools, "input": [HI, *items, OUTPUT]}
 
 
 @rule(
@@ -185,20 +184,18 @@ def _history_body(*items: Json, tools: list[Json]) -> Json:
         ),
     ],
     rejects={
-        "f": _history_body(*_SEARCH_ITEMS, _CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
-        "g": _history_body(
-            {**_CALL, "name": "g"}, tools=[{**CRM_NAMESPACE, "tools": [{**FUNCTION_TOOL, "name": "g"}]}]
-        ),
+        "f": _history_body(*_SEARCH_ITEMS, CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        "g": _history_body({**CALL, "name": "g"}, tools=[{**CRM_NAMESPACE, "tools": [{**FUNCTION_TOOL, "name": "g"}]}]),
     },
     accepts=[
-        _history_body(*_SEARCH_ITEMS, {**_CALL, "namespace": "f"}, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
-        _history_body(_CALL, *_SEARCH_ITEMS, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
-        _history_body(*_SEARCH_ITEMS, _CALL, tools=[FUNCTION_TOOL]),
-        _history_body(_CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
-        _history_body(_CALL, tools=[DEFERRED_CRM_NAMESPACE, TOOL_SEARCH]),
-        _history_body(_CALL, tools=[CRM_NAMESPACE, FUNCTION_TOOL]),
-        _history_body({**_CALL, "name": "gone"}, tools=[CRM_NAMESPACE]),
-        _history_body({**_CALL, "namespace": "elsewhere"}, tools=[FUNCTION_TOOL]),
+        _history_body(*_SEARCH_ITEMS, {**CALL, "namespace": "f"}, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        _history_body(CALL, *_SEARCH_ITEMS, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        _history_body(*_SEARCH_ITEMS, CALL, tools=[FUNCTION_TOOL]),
+        _history_body(CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        _history_body(CALL, tools=[DEFERRED_CRM_NAMESPACE, TOOL_SEARCH]),
+        _history_body(CALL, tools=[CRM_NAMESPACE, FUNCTION_TOOL]),
+        _history_body({**CALL, "name": "gone"}, tools=[CRM_NAMESPACE]),
+        _history_body({**CALL, "namespace": "elsewhere"}, tools=[FUNCTION_TOOL]),
     ],
     fix="Send the `function_call` back as the model gave it, with its `namespace`.",
 )

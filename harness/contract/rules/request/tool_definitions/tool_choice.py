@@ -8,6 +8,7 @@ from typing import Any
 from harness.api.http.dialects import agent_of
 from harness.api.models import Model
 from harness.contract.rule import Case, RuleScope, recorded, reported, rule
+from harness.contract.rules.example_requests import HI
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -17,10 +18,7 @@ FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 _CHOICE_AMONG_ADDED: Json = {
     "tools": [FUNCTION_TOOL],
     "tool_choice": {"type": "custom", "name": "g"},
-    "input": [
-        {"role": "user", "content": "hi"},
-        {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "g"}]},
-    ],
+    "input": [HI, {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "g"}]}],
 }
 
 
