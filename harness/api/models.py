@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
@@ -244,56 +244,32 @@ def _by_every_name(families: Mapping[str, Model]) -> Iterator[tuple[str, Model]]
     yield from families.items()
 
 
+_MEMBERS = frozenset(field.name for field in fields(Model))
+_MEMBER_OF_FACT = {
+    "configuration_update": "configuration_updates",
+    "input.image": "images",
+    "json_schema": "schemas",
+    "summaries": "summary_values",
+    "temperature": "sampling",
+    "web_search.filters": "search_filters",
+}
+"""The members of a family that have another name than their fact."""
+
+
 def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
     """Build the family described by the facts (value, then sources); nothing is refused without a fact."""
-
-    def value(fact: str, otherwise: Any = None) -> Any:
-        found = facts.get(fact)
-        return otherwise if found is None else tuple(found[0]) if isinstance(found[0], list) else found[0]
-
-    reasons = value("reasons")
-    summaries = value("summaries")
-    return Model(
-        name=name,
-        snapshot=value("snapshot", name),
-        effort=value("effort"),
-        top_p=value("top_p", 1.0),
-        retention=value("retention", "in_memory"),
-        turns=value("context", "current_turn") if reasons else None,
-        efforts=value("efforts", ()),
-        verbosities=value("verbosities", ("low", "medium", "high")),
-        lacks=refused_tools(facts),
-        schemas=value("json_schema", True),
-        summaries=summaries != (),
-        window=value("window"),
-        max_output=value("max_output"),
-        names=value("names", ()),
-        served=value("served", True),
-        found=value("found", True),
-        flex=value("flex", True),
-        gone=value("gone", ""),
-        removed=value("removed", ""),
-        mode=value("mode", "standard"),
-        modes=value("modes", ()),
-        contexts=value("contexts", ()),
-        summary_values=summaries or (),
-        retention_since=value("retention_since", ""),
-        retentions=value("retentions", ()),
-        sampling=value("temperature", "unknown"),
-        logprobs=value("logprobs", "unknown"),
-        search_filters=value("web_search.filters", True),
-        cache_options=value("cache_options", True),
-        configuration_updates=value("configuration_update", True),
-        added_choice=value("added_choice", True),
-        schema_unions=value("schema_unions", True),
-        images=value("input.image", True),
-        needs_tools=value("needs_tools", ()),
-        only_tools=value("only_tools", ()),
-        encrypts=value("encrypts", False),
-        name_only=reasons is None,
-        truncations=value("truncations", ()),
-        withholds=value("withholds", ""),
-    )
+    values = {fact: tuple(value) if isinstance(value, list) else value for fact, (value, *_) in facts.items()}
+    own = {_MEMBER_OF_FACT.get(fact, fact): value for fact, value in values.items()}
+    members: dict[str, Any] = {
+        "snapshot": name,
+        **dict.fromkeys(("sampling", "logprobs"), "unknown"),
+        **{member: value for member, value in own.items() if member in _MEMBERS},
+        "turns": values.get("context", "current_turn") if values.get("reasons") else None,
+        "lacks": refused_tools(facts),
+        "summaries": values.get("summaries") != (),
+        "name_only": values.get("reasons") is None,
+    }
+    return Model(name, **members)
 
 
 def _cache(table: dict[str, T], name: str, value: T) -> T:
