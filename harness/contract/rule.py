@@ -241,11 +241,14 @@ DERIVED_FROM: Mapping[str, Sequence[str]] = {"family": ("model", "world.models")
 
 
 class RuleScope(TypedDict, total=False):
-    """Where a rule applies. `SCOPE` in a module is that of all its rules that do not name another."""
+    """Where a rule applies, and what it reads. `SCOPE` in a module is that of all its rules that do not name another."""
 
     area: str
     on: str | Sequence[str]
     dialects: str | Sequence[str]
+    when: str | Sequence[str]
+    mentions: str | Sequence[str]
+    reads: str | Sequence[str]
 
 
 class RuleDeclaration(RuleScope, total=False):
@@ -269,10 +272,7 @@ class RuleDeclaration(RuleScope, total=False):
     assumed: str
     rejects: Required[Mapping[str | tuple[str, ...], Example] | Sequence[Example]]
     accepts: Sequence[Example]
-    when: str | Sequence[str]
-    mentions: str | Sequence[str]
     items: str | Sequence[str]
-    reads: str | Sequence[str]
     fix: str
     since: str
     until: str

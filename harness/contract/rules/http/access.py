@@ -21,7 +21,7 @@ from harness.core.account import Organization, RateLimit, show_wait
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-SCOPE = RuleScope(on="*")
+SCOPE = RuleScope(on="*", reads=())
 
 KEYS_PAGE = "https://platform.openai.com/account/api-keys"
 CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
@@ -91,7 +91,6 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
 @rule(
     dialects=OPENAI,
     when=LIMITED_ACCOUNT,
-    reads=(),
     error=ApiError(
         401,
         "You have insufficient permissions for this operation. Missing scopes: {scope}. Check that you have the correct "
@@ -114,7 +113,6 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
-    reads=(),
     error=ApiError(
         500, "The server had an error while processing your request. Sorry about that!", type="server_error"
     ),
@@ -133,7 +131,6 @@ def server_error(world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
-    reads=(),
     error=ApiError(
         503,
         "Our servers are currently overloaded. Please try again later.",
@@ -156,7 +153,6 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=LIMITED_ACCOUNT,
-    reads=(),
     error=ApiError(
         429,
         "You exceeded your current quota, please check your plan and billing details. For more information on this error, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, matches_operation, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, matches_operation, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -14,6 +14,7 @@ ASSISTANTS_V2 = "assistants=v2"
 _KEY_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
 
 ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
+SCOPE = RuleScope(on=ASSISTANTS_OPERATIONS)
 
 
 def is_assistants_operation(operation: str) -> bool:
@@ -24,7 +25,6 @@ def is_assistants_operation(operation: str) -> bool:
 @rule(
     when=LIMITED_ACCOUNT,
     dialects=(OPENAI, AZURE),
-    on=ASSISTANTS_OPERATIONS,
     error=ApiError(404, "Invalid URL ({method} {path})"),
     source=reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
     assumed="that the words are those for a path that never was",
@@ -45,7 +45,6 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     dialects=OPENAI,
-    on=ASSISTANTS_OPERATIONS,
     error=bad_request(
         "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
         "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.",
@@ -69,7 +68,6 @@ def beta_version_1(request: Request) -> Iterator[Json]:
 
 @rule(
     dialects=OPENAI,
-    on=ASSISTANTS_OPERATIONS,
     error=bad_request(
         "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
         "'OpenAI-Beta: assistants=v2'.",

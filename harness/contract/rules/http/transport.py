@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.operations import JSON_BODY, OPERATIONS
 from harness.contract.phrasing import describe_actual
-from harness.contract.rule import UNREADABLE_BODY, Case, recorded, reported, rule
+from harness.contract.rule import UNREADABLE_BODY, Case, RuleScope, recorded, reported, rule
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(on=JSON_BODY)
 
 AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 PARSER_PROBE = "public probe of the platform's JSON parser"
@@ -67,7 +69,6 @@ def wrong_method(request: Request) -> Iterator[Json]:
 
 @rule(
     reads="request.headers.content-type",
-    on=JSON_BODY,
     error=bad_request(
         "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
         "the header 'Content-Type: {type}'. Please try again with a supported content type.",
@@ -102,7 +103,6 @@ _MERGE_PATCH = {"PATCH": ("application/merge-patch+json",)}
 
 @rule(
     when=UNREADABLE_BODY,
-    on=JSON_BODY,
     error=bad_request(
         "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
         "it is valid unicode.",
@@ -123,7 +123,6 @@ def body_unicode(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=JSON_BODY,
     error=bad_request(
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
         "include trailing commas, missing closing brackets, missing quotation marks, etc.)",
@@ -145,7 +144,6 @@ def body_syntax(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=JSON_BODY,
     error=bad_request(
         "Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported.",
         code="invalid_json",
@@ -166,7 +164,6 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=JSON_BODY,
     error=bad_request("Invalid type: expected an object, but got {kind} instead."),
     source=reported(PARSER_PROBE, "2026-09"),
     assumed="that this endpoint has the error of the platform's other endpoints",

@@ -8,10 +8,12 @@ from typing import Any
 
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
-from harness.contract.rule import after, reported, rule
+from harness.contract.rule import RuleScope, after, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
+
+SCOPE = RuleScope(when="text")
 
 
 def _text_format(request: Request) -> Json:
@@ -63,7 +65,6 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
 
 
 @rule(
-    when="text",
     reads=(),
     error=bad_request(
         "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
@@ -109,7 +110,6 @@ def response_schema(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="text",
     error=bad_request(
         "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
         "input",
@@ -140,7 +140,6 @@ def _contains_json_word(value: Any) -> bool:
 
 
 @rule(
-    when="text",
     reads="tools",
     error=bad_request("Web Search cannot be used with JSON mode."),
     source=reported("public reports of two origins", "2026-06"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.multipart import CONTENT_TYPE, sent_file
-from harness.contract.rule import Case, WorldView, documented, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, documented, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 UPLOAD = "POST /files"
+SCOPE = RuleScope(on=UPLOAD)
 PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
 JSON_LINES_PURPOSES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
 """Purposes that only accept JSON lines, with the name of their API."""
@@ -62,7 +63,6 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request("'{name}' is a required property"),
     source=reported("public reports of two origins, one with the whole error", "2026"),
     assumed="that the file is looked for before the purpose",
@@ -79,7 +79,6 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request("Additional properties are not allowed ({names} unexpected)"),
     source=reported(
         "https://community.openai.com/t/files-api-expires-after-parameter-not-accepted/1354804: of `expires_after`, "
@@ -102,7 +101,6 @@ def upload_unknown_field(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request(f"'{{purpose}}' is not one of {PURPOSES} - 'purpose'", "purpose"),
     source=[
         reported("public reports of two origins, one with the whole error", "2025"),
@@ -119,7 +117,6 @@ def upload_purpose(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request("{said} - 'expires_after.{name}'", "expires_after.{name}"),
     source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
     assumed="the words: those of the library that the endpoint's other errors are from",
@@ -161,7 +158,6 @@ def _seconds_problem(value: str) -> str:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request("Invalid file format for {api} API. Must be .jsonl"),
     source=reported("public notes on batches; public reports on fine-tuning", "2025"),
     rejects={"Batch": upload("purpose=batch"), "Fine-Tuning": upload("purpose=fine-tune")},
@@ -176,7 +172,6 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request("File is empty."),
     source=reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
     rejects=[upload("purpose=user_data", data="")],
@@ -190,7 +185,6 @@ def upload_empty(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=UPLOAD,
     error=bad_request("File is too large."),
     source=[
         reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),

@@ -21,7 +21,7 @@ from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-SCOPE = RuleScope(area="gateway")
+SCOPE = RuleScope(area="gateway", when=LIMITED_ACCOUNT)
 
 PERMISSION_DENIED = (
     "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"
@@ -30,7 +30,6 @@ PERMISSION_DENIED = (
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
     reads=("request.root", "request.path"),
     on="*",
     dialects=AZURE,
@@ -63,7 +62,6 @@ _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
     on="*",
     dialects=FOUNDRY,
     error=gateway_error(401, PROJECT_PERMISSION_DENIED, "PermissionDenied"),
@@ -112,7 +110,6 @@ def _camel_case(name: str) -> str:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
     reads=(),
     on="*",
     dialects=AZURE_DIALECTS,

@@ -14,7 +14,7 @@ from harness.api.http.dialects import (
     api_version,
     is_versioned,
 )
-from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     KEY_HEADERS,
     ON_AZURE,
@@ -25,6 +25,8 @@ from harness.contract.rules.example_requests import (
 )
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(on="*")
 
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
 """The form of errors from Azure's gateway: no type, no param."""
@@ -38,7 +40,6 @@ def gateway_error(status: int, message: str, code: str) -> ApiError:
 
 @rule(
     reads="request.headers.api-key",
-    on="*",
     dialects=AZURE_DIALECTS,
     error=gateway_error(
         401,
@@ -66,7 +67,6 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
 
 @rule(
     reads="request.headers.api-key",
-    on="*",
     dialects=AZURE_DIALECTS,
     error=ApiError(401, UNAUTHORIZED, body_template={"statusCode": "{status}", "message": "{message}"}),
     source=[
@@ -129,7 +129,6 @@ def route_not_found(request: Request) -> Iterator[Json]:
 
 @rule(
     reads=("request.query", "request.root", "request.path"),
-    on="*",
     dialects=AZURE,
     error=gateway_error(404, "Resource not found", "404"),
     source=reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
@@ -145,7 +144,6 @@ def version_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on="*",
     dialects=FOUNDRY,
     error=gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
     source=reported("public clients of Foundry projects", "2026"),
@@ -162,7 +160,6 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 
 @rule(
     reads=("request.query", "request.root", "request.path"),
-    on="*",
     dialects=AZURE,
     error=gateway_error(400, "API version not supported", "BadRequest"),
     source=[

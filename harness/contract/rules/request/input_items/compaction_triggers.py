@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import assumed, reported, rule
+from harness.contract.rule import RuleScope, assumed, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(when="input[]", mentions="compaction_trigger")
 
 _TRIGGER: Json = {"type": "compaction_trigger"}
 _LEAST_OUTPUT = 20_000
@@ -22,8 +24,6 @@ def _triggers(request: Request) -> list[int]:
 
 
 @rule(
-    when="input[]",
-    mentions="compaction_trigger",
     reads="input",
     error=bad_request("Only one 'compaction_trigger' item may be provided.", "input"),
     source=[
@@ -42,8 +42,6 @@ def compaction_trigger_twice(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
-    mentions="compaction_trigger",
     reads="input",
     error=bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
     source=[_LIVE_TESTS, _CODE],
@@ -57,8 +55,6 @@ def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
-    mentions="compaction_trigger",
     reads=("input", "max_output_tokens"),
     error=bad_request(
         f"'compaction_trigger' requires 'max_output_tokens' to be at least {_LEAST_OUTPUT} when specified.",

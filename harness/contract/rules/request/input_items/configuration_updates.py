@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from harness.api.models import Model
-from harness.contract.rule import documented, reported, rule
+from harness.contract.rule import RuleScope, documented, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(when="input[]", mentions="configuration_update")
 
 _UPDATE: Json = {"type": "configuration_update", "reasoning": {"effort": "low"}}
 _UPDATED: Json = {"model": "gpt-6-astra", "input": [_UPDATE, HI]}
@@ -27,8 +29,6 @@ def _updates(request: Request) -> Iterator[int]:
 
 
 @rule(
-    when="input[]",
-    mentions="configuration_update",
     reads="input",
     error=_update_error("this model"),
     source=[
@@ -46,8 +46,6 @@ def configuration_update_unsupported(request: Request, family: Model | None) -> 
 
 
 @rule(
-    when="input[]",
-    mentions="configuration_update",
     reads=("input", "reasoning"),
     error=_update_error("pro or tournament models"),
     source=documented("https://openrouter.ai/docs/cookbook: gpt-6-astra with `reasoning.mode: pro`", "2026-09"),
@@ -63,8 +61,6 @@ def configuration_update_in_pro_mode(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
-    mentions="configuration_update",
     error=_update_error("compaction without a subsequent configuration update"),
     source=reported("public measurements of two origins, with param", "2026-09-19"),
     rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, HI]}],
@@ -83,8 +79,6 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
-    mentions="configuration_update",
     error=bad_request("Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
     source=[
         reported("public report of a refusal, with its code and words", "2026-10"),

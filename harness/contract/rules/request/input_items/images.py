@@ -26,6 +26,8 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.image import ONE_PIXEL_PNG
 
+SCOPE = RuleScope(area="media", when="input[]")
+
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MAX_DECODED_PIXELS = 4_000_000
 """Larger images are not decoded, only their headers and checksums: a few bytes can stand for many pixels."""
@@ -89,7 +91,6 @@ def _is_decodable(picture: bytes) -> bool:
     return True
 
 
-SCOPE = RuleScope(area="media")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _EXPECTED_IMAGE = (
     "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
@@ -104,7 +105,6 @@ BROKEN_PNG = (
 
 
 @rule(
-    when="input[]",
     mentions="image_url",
     error=bad_request(f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
     source=reported("public reports of four origins", "2026"),
@@ -137,7 +137,6 @@ def image_data_url(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
     mentions="image_url",
     error=bad_request(
         "The image data you provided does not represent a valid image. Please check your input and try again with one of "
@@ -166,7 +165,6 @@ def _join_lines(data: str) -> str:
 
 
 @rule(
-    when="input[]",
     mentions="file_url",
     error=bad_request("Failed to download file.", "url", "invalid_value"),
     source=[
@@ -183,7 +181,6 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
     mentions="image_url",
     error=bad_request(
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
-from harness.contract.rule import Case, after, recorded, reported, rule, shape
+from harness.contract.rule import Case, RuleScope, after, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
+
+SCOPE = RuleScope(when="input[]")
 
 CHECKED_CHARACTERS = 64
 """How many characters of base64 are checked for their alphabet; images are then decoded, files are not."""
@@ -77,7 +79,6 @@ _SUPPORTED_FILES = (
 
 
 @rule(
-    when="input[]",
     mentions="input_image",
     error=bad_request(
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'file_id' or "
@@ -116,7 +117,6 @@ def image_without_source(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
     mentions=["input_image", "input_file"],
     error=bad_request(
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
@@ -155,7 +155,6 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
     mentions="file_data",
     error=bad_request(
         f"{_EXPECTED_FILE} unsupported MIME type '{{mime}}'. {_SUPPORTED_FILES}", "{path}", "invalid_value"
@@ -186,7 +185,6 @@ _RAW_FILE_OUTPUT: Json = {
 
 
 @rule(
-    when="input[]",
     mentions="file_data",
     dialects=AZURE_DIALECTS,
     error=bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
@@ -203,7 +201,6 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
     mentions="file_data",
     error=bad_request(f"{_EXPECTED_FILE} a value without the 'data:' prefix.", "{path}", "invalid_value"),
     source=[
@@ -232,7 +229,6 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
     mentions="file_data",
     error=bad_request(
         f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}", "{path}", "invalid_value"
@@ -265,6 +261,7 @@ shape(
     "file_needs_pdf",
     "A file had to be a PDF; texts and office documents have been accepted since.",
     keyword=None,
+    when=(),
     error=bad_request(
         "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, documented, recorded, reported, rule
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, RuleScope, after, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -14,6 +14,8 @@ from harness.items import function_call, message
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import Transcript
+
+SCOPE = RuleScope(when=TRANSCRIPT_MEMBERS)
 
 APPROVAL_REQUEST: Json = {
     "type": "mcp_approval_request",
@@ -54,7 +56,6 @@ _CLIENT_SEARCH: Json = {
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     items=tuple(CLIENT_CALL_NAMES),
     error=bad_request("No tool output found for {kind} {call_id}.", "input"),
     source=[
@@ -125,7 +126,6 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     items=tuple(CALL_OF_OUTPUT),
     error=bad_request("No tool call found for {kind} with call_id {call_id}.", "input"),
     source=[
@@ -201,7 +201,6 @@ _SCREENSHOT: Json = {
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     items="computer_call_output",
     error=bad_request("Computer tool has unacknowledged safety check for {ids}", "input"),
     source=[
@@ -228,7 +227,6 @@ def safety_check_unacknowledged(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     items="mcp_approval_request",
     error=bad_request("The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
@@ -250,7 +248,6 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     items="mcp_approval_response",
     error=bad_request(
         "The following MCP approval requests have approval responses but weren't passed as input: {ids}", "input"

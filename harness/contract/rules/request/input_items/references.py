@@ -13,12 +13,14 @@ from harness.api.encrypted_content import (
     rejection_reason,
 )
 from harness.api.models import Model
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, RuleScope, WorldView, after, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
 from harness.items.transcript import Transcript
+
+SCOPE = RuleScope(when=TRANSCRIPT_MEMBERS)
 
 _STORE_HINT = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "
@@ -37,7 +39,6 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
     source=[
         reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
@@ -56,7 +57,6 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     error=bad_request(
         "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
     ),
@@ -109,7 +109,6 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
     items="reasoning",
     error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
     source=[

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
-from harness.contract.rule import Case, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript, input_items
+
+SCOPE = RuleScope(when="tools")
 
 SOL = "gpt-5.6-sol"
 FUNCTION_TOOL: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
@@ -28,7 +30,6 @@ def _has_all_tools(request: Request) -> bool:
 
 
 @rule(
-    when="tools",
     mentions="defer_loading",
     error=bad_request(
         "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", "tools.defer_loading"
@@ -60,7 +61,6 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
 
 
 @rule(
-    when="tools",
     mentions="tool_search",
     error=bad_request(
         "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
@@ -100,7 +100,6 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
     mentions="tool_search",
     error=bad_request(
         "Missing required parameter: 'tools[{index}].description'.",
@@ -121,7 +120,6 @@ def search_undescribed(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
     mentions="tool_search",
     error=bad_request(
         "Invalid Value: 'tools.tool_search.description'. Server-executed tool_search does not accept a description.",

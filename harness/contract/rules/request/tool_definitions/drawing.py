@@ -12,7 +12,7 @@ from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-SCOPE = RuleScope(area="hosted")
+SCOPE = RuleScope(area="hosted", when="tools")
 
 IMAGE_ERROR = "image_generation_user_error"
 """The type of errors about the settings of the tool that draws images."""
@@ -28,7 +28,6 @@ def _draw_on_azure(**headers: str) -> Case:
 
 
 @rule(
-    when="tools",
     reads=f"request.headers.{IMAGE_DEPLOYMENT}",
     mentions='"image_generation"',
     dialects=AZURE,
@@ -70,7 +69,6 @@ def _draw(**settings: str | int) -> Json:
 
 
 @rule(
-    when="tools",
     mentions='"input_fidelity"',
     since="2026-07-05",
     error=bad_request(
@@ -111,7 +109,6 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
 
 
 @rule(
-    when="tools",
     reads=(),
     mentions='"size"',
     since="2026-04-21",
@@ -171,7 +168,6 @@ def _size_problems(size: str) -> Iterator[str]:
 
 
 @rule(
-    when="tools",
     reads=(),
     mentions='"output_compression"',
     error=bad_request(
@@ -205,7 +201,6 @@ def image_compression_of_png(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
     reads=(),
     mentions='"transparent"',
     error=bad_request(

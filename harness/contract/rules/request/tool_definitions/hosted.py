@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.api.tools import function_namespaces
-from harness.contract.rule import WorldView, reported, rule
+from harness.contract.rule import RuleScope, WorldView, reported, rule
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
+SCOPE = RuleScope(when="tools")
+
 
 @rule(
-    when="tools",
     until="2025-12",
     error=bad_request("Hosted tool '{type}' is not supported with {model}.", "tools"),
     source=[
@@ -32,7 +33,6 @@ def hosted_tool_unsupported(request: Request, family: Model | None) -> Iterator[
 
 
 @rule(
-    when="tools",
     reads=(),
     since="2026-01",
     error=bad_request("Tool '{type}' is not supported with {model}.", "tools"),
@@ -82,7 +82,6 @@ def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]
 
 
 @rule(
-    when="tools",
     reads=(),
     error=bad_request("Parameter 'filters' not supported with model '{model}'", "tools"),
     source=reported(
@@ -158,7 +157,6 @@ _IMAGEGEN: Json = {
 
 
 @rule(
-    when="tools",
     reads=(),
     error=bad_request(
         "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
@@ -195,7 +193,6 @@ _WEB_NAMESPACE: Json = {
 
 
 @rule(
-    when="tools",
     reads=(),
     error=bad_request(
         "Invalid Value: 'tools.namespace'. User-defined namespace '{name}' collides with an existing tool namespace.",

@@ -13,7 +13,8 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
-SCOPE = RuleScope(area="tools")
+SCOPE = RuleScope(area="tools", when="tool_choice")
+
 FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 _CHOICE_AMONG_ADDED: Json = {
     "tools": [FUNCTION_TOOL],
@@ -33,7 +34,6 @@ def _chosen_tool_names(choice: object) -> list[str]:
 
 
 @rule(
-    when="tool_choice",
     until="2026-09",
     error=bad_request("Tool choice '{type}' not found in 'tools' parameter.", "tool_choice"),
     source=[
@@ -64,7 +64,6 @@ def chosen_tool_without_tools(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tool_choice",
     error=bad_request("Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
     source=[
         reported("public reports of three origins: required", "2026-10-07"),
@@ -90,7 +89,6 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
 
 
 @rule(
-    when="tool_choice",
     error=bad_request("Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
     source=[
         reported("public reports of two origins", "2026"),

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
+
+SCOPE = RuleScope(when="tools", reads=())
 
 
 def _mcp_tool(label: str, url: str = "https://mcp.example.org/sse") -> Json:
@@ -27,8 +29,6 @@ _TUNNEL = f"tunnel_{'0' * 32}"
 
 
 @rule(
-    when="tools",
-    reads=(),
     error=bad_request(
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'server_url', "
         "'connector_id', or 'tunnel_id'.",
@@ -51,8 +51,6 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
-    reads=(),
     error=bad_request(
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
         "{path}",
@@ -81,8 +79,6 @@ _CONNECTOR: Json = {"type": "mcp", "server_label": "a", "connector_id": "connect
 
 
 @rule(
-    when="tools",
-    reads=(),
     mentions='"connector_id"',
     dialects=OPENAI,
     error=bad_request("Must specify 'authorization' parameter with 'connector_id'", "tools"),
@@ -104,8 +100,6 @@ def mcp_connector_without_token(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
-    reads=(),
     error=bad_request(
         "Invalid input {label}: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'",
         "tools",
@@ -131,8 +125,6 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
 
 
 @rule(
-    when="tools",
-    reads=(),
     error=bad_request("Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
     source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
     rejects={"A": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
@@ -150,8 +142,6 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
-    reads=(),
     error=bad_request(
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"
     ),
@@ -232,8 +222,6 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when="tools",
-    reads=(),
     error=bad_request("The local_shell tool is no longer supported.", "tools"),
     source=reported("public probes of three origins: every model", "2026-05"),
     assumed="that param is `tools`, as for other tools",
@@ -252,9 +240,7 @@ MOST_VECTOR_STORES = 2
 
 
 @rule(
-    when="tools",
     mentions="file_search",
-    reads=(),
     dialects=OPENAI,
     error=bad_request(
         f"Invalid input: maximum of {MOST_VECTOR_STORES} vector stores allowed.", "tools", "integer_above_max_value"
