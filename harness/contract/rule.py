@@ -31,8 +31,7 @@ Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
 INPUT_LIST, UNREADABLE_BODY, LIMITED_ACCOUNT, UNKNOWN_KEY = "input[]", "(unread)", "(limited)", "(keyless)"
-"""The `when` of rules about an input that is a list; a body that is no JSON object; an account with limits; a key without
-a World."""
+"""The `when` of rules about a list as input, a body that is no object, an account with limits, a key without a World."""
 WHEN_READS: Mapping[str, str] = {
     INPUT_LIST: "input",
     UNREADABLE_BODY: "request.fault",
@@ -165,8 +164,8 @@ class Case:
     sent: tuple[Json, ...] = ()
 
 
-Example = Json | Case | str
-"""A request as rules write it: the body, or a case; a text is the operation of a request without a body."""
+Example = Json | Sequence[Json] | Case | str
+"""A request as rules write it: a case, its body, the items of its `input`, or the operation of one without a body."""
 
 
 def after(*steps: Example, turns: Sequence[Any] = (), sent: Sequence[Json] = ()) -> Case:
@@ -176,8 +175,10 @@ def after(*steps: Example, turns: Sequence[Any] = (), sent: Sequence[Json] = ())
 
 
 def _as_case(example: Example) -> Case:
-    case = Case(on=example) if isinstance(example, str) else example
-    return case if isinstance(case, Case) else Case(case)
+    if isinstance(example, str):
+        return Case(on=example)
+    body = example if isinstance(example, dict) else {"input": example}
+    return example if isinstance(example, Case) else Case(body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +396,5 @@ def _fill_words(message: str, given: str | tuple[str, ...]) -> str:
 
 
 def _on_day(example: Example, until: str) -> Case:
-    """Make a case of an example of a rule; if the rule has ended, on its last day."""
     case = _as_case(example)
     return case if case.as_of or is_valid_on(CONTRACT_DATE, "", until) else replace(case, as_of=last_day(until))

@@ -60,10 +60,11 @@ class TestADeclaration:
         assert declared(**named).on == on
 
     def test_what_all_rules_of_a_module_declare_is_its_scope(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        scope = RuleScope(area="food", on="GET /a", dialects="foundry")
+        scope = RuleScope(area="food", on="GET /a", dialects="foundry", when="a", mentions="b", reads="c")
         monkeypatch.setattr(sys.modules[__name__], "SCOPE", scope, raising=False)
         made = declared(on="GET /b")
         assert (made.area, made.on, made.dialects) == ("food", ("GET /b",), ("foundry",))
+        assert (made.when, made.mentions, made.reads) == (("a",), ("b",), {"a", "c"})
 
     def test_what_is_assumed_is_the_last_source(self) -> None:
         assert declared(assumed="the words").sources == (SEEN, assumed("the words"))
@@ -77,9 +78,11 @@ class TestADeclaration:
 
     def test_a_declaration_makes_cases_of_its_examples(self) -> None:
         whole = Case({}, headers={})
-        made = declared(rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}, "GET /ham"])
+        made = declared(
+            rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}, [{"type": "ham"}], "GET /ham"]
+        )
         assert made.rejects == {"No cheese.": Case({"input": "cheese?"}), "No ham.": whole}
-        assert made.accepts == (Case({"input": "ham"}), Case(on="GET /ham"))
+        assert made.accepts == (Case({"input": "ham"}), Case({"input": [{"type": "ham"}]}), Case(on="GET /ham"))
 
     @pytest.mark.parametrize(
         ("message", "given", "words"),

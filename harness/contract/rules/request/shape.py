@@ -53,7 +53,7 @@ declare(
     rejects={
         "model": Case({}, absent=("model", "input")),
         "input": Case({"previous_response_id": "resp_x"}, absent=("input",)),
-        "input[0].call_id": {"input": [{"type": "function_call", "name": "f", "arguments": "{}"}]},
+        "input[0].call_id": [{"type": "function_call", "name": "f", "arguments": "{}"}],
         "tools[0].type": {"tools": [{"name": "f"}]},
     },
     accepts=[
@@ -80,7 +80,7 @@ declare(
         "Unknown parameter: 'strem'. Did you mean 'stream' or 'store'?": {"strem": 1},
         "Unknown parameter: 'modell'.": {"modell": "gpt-4.1"},
         "Unknown parameter: 'text.zzz'.": {"text": {"zzz": 1}},
-        "Unknown parameter: 'input[0].bogus'.": {"input": [{"role": "user", "content": "x", "bogus": 1}]},
+        "Unknown parameter: 'input[0].bogus'.": [{"role": "user", "content": "x", "bogus": 1}],
     },
     accepts=[
         {"tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}, "function": {"name": "x"}}]},
@@ -147,9 +147,7 @@ declare(
             "service_tier": {"a": 1}
         },
         ("store", "a boolean", "a string"): {"store": "yes"},
-        ("input[0].content", "one of an array of objects or string", "null"): {
-            "input": [{"role": "assistant", "content": None}]
-        },
+        ("input[0].content", "one of an array of objects or string", "null"): [{"role": "assistant", "content": None}],
     },
     fix="Send the type the message expects; inside items null is not the same as absent.",
 )
@@ -163,17 +161,10 @@ declare(
     rejects={
         ("bogus", "'auto' and 'disabled'"): {"truncation": "bogus"},
         ("bogus", "'low', 'medium', and 'high'"): {"text": {"verbosity": "bogus"}},
-        ("bogus", "'commentary' and 'final_answer'"): {
-            "input": [{"role": "assistant", "content": "x", "phase": "bogus"}]
-        },
-        ("ogg", "'mp3' and 'wav'"): {
-            "input": [
-                {
-                    "role": "user",
-                    "content": [{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "ogg"}}],
-                }
-            ]
-        },
+        ("bogus", "'commentary' and 'final_answer'"): [{"role": "assistant", "content": "x", "phase": "bogus"}],
+        ("ogg", "'mp3' and 'wav'"): [
+            {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "ogg"}}]}
+        ],
     },
     fix="Use one of the values the message lists.",
 )
@@ -194,9 +185,7 @@ declare(
     keyword="minLength:empty",
     error=_length_error("empty string", "minimum", "empty_string"),
     source=reported("public reports of two origins", "2026"),
-    rejects={
-        ("input[0].name", "1"): {"input": [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]}
-    },
+    rejects={("input[0].name", "1"): [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]},
     fix="Give it a value.",
 )
 
@@ -234,9 +223,9 @@ declare(
     error=_length_error("array too long", "maximum", "array_above_max_length"),
     source=reported("public reports of two origins", "2026"),
     rejects={
-        ("input[0].content", "0", "1"): {
-            "input": [{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "x"}]}]
-        }
+        ("input[0].content", "0", "1"): [
+            {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "x"}]}
+        ]
     },
     fix="Send fewer, or in several requests.",
 )

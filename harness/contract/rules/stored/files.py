@@ -79,9 +79,7 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
         "file-w": after(
             ANY_UPLOAD, Case({"model": "gpt-4.1", **_image_body("file-w")}, on="POST /responses/input_tokens")
         ),
-        "file-a, file-b": after(
-            ANY_UPLOAD, {"input": [*_image_body("file-a")["input"], *_image_body("file-b")["input"]]}
-        ),
+        "file-a, file-b": after(ANY_UPLOAD, [*_image_body("file-a")["input"], *_image_body("file-b")["input"]]),
     },
     accepts=[
         after(ANY_UPLOAD, _file_body("{0.id}")),
@@ -154,12 +152,8 @@ def _file_parts(request: Request) -> Iterator[Json]:
         "The file type you uploaded is not supported. Please try again with a pdf", "input", "unsupported_file"
     ),
     source=recorded("pydantic/pydantic-ai: addresses of mp3 files", "2026-06"),
-    rejects=[
-        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.mp3?x=1"}]}]}
-    ],
-    accepts=[
-        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]}]}
-    ],
+    rejects=[[{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.mp3?x=1"}]}]],
+    accepts=[[{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]}]],
     fix="Audio and video are not accepted as files.",
 )
 def file_url_not_readable(request: Request) -> Iterator[Json]:

@@ -32,7 +32,7 @@ def _triggers(request: Request) -> list[int]:
         _CODE,
     ],
     rejects=[{"input": [_TRIGGER, HI, _TRIGGER], "max_output_tokens": 100}],
-    accepts=[{"input": [HI, _TRIGGER]}],
+    accepts=[[HI, _TRIGGER]],
     fix="Send one `compaction_trigger`, as the last item.",
 )
 def compaction_trigger_twice(request: Request) -> Iterator[Json]:
@@ -45,7 +45,7 @@ def compaction_trigger_twice(request: Request) -> Iterator[Json]:
     reads="input",
     error=bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
     source=[_LIVE_TESTS, _CODE],
-    rejects=[{"input": [_TRIGGER, HI]}],
+    rejects=[[_TRIGGER, HI]],
     fix="Send the `compaction_trigger` as the last item, and what follows it in the next request.",
 )
 def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:

@@ -34,8 +34,8 @@ declare(
     error=_INVALID_VALUE,
     source=[PROBED, reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14")],
     rejects={
-        ("text", PART_TYPES): {"input": [{"role": "user", "content": [_part("text", text="x")]}]},
-        ("image_url", PART_TYPES): {"input": [{"role": "assistant", "content": [_part("image_url", image_url="x")]}]},
+        ("text", PART_TYPES): [{"role": "user", "content": [_part("text", text="x")]}],
+        ("image_url", PART_TYPES): [{"role": "assistant", "content": [_part("image_url", image_url="x")]}],
     },
     fix="Use `input_text`, `input_image`, `input_file` in user turns, `output_text` and `refusal` in assistant turns.",
 )
@@ -55,18 +55,16 @@ declare(
         for type in ("input_text", "input_file", "input_image", "input_audio", "computer_screenshot", "summary_text")
     },
     accepts=[
-        {"input": [{"role": "assistant", "content": "earlier"}, HI]},
-        {"input": [{"role": "assistant", "content": [_part("refusal", refusal="no")]}, HI]},
-        {
-            "input": [
-                {
-                    "type": "message",
-                    "role": "assistant",
-                    "content": [{**_part("output_text", text="x"), "annotations": []}],
-                },
-                HI,
-            ]
-        },
+        [{"role": "assistant", "content": "earlier"}, HI],
+        [{"role": "assistant", "content": [_part("refusal", refusal="no")]}, HI],
+        [
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{**_part("output_text", text="x"), "annotations": []}],
+            },
+            HI,
+        ],
     ],
     fix="Send what the assistant said as `output_text`; a file it made goes into a user turn as `input_file`.",
 )
@@ -77,9 +75,9 @@ declare(
     error=_INVALID_VALUE,
     source=[PROBED, reported("public reports with shorter lists", "2025")],
     rejects={
-        ("output_text", "'input_text', 'input_image', 'input_file', 'scoped_content', and 'input_audio'"): {
-            "input": [{"role": "user", "content": [_part("output_text", text="x")]}]
-        }
+        ("output_text", "'input_text', 'input_image', 'input_file', 'scoped_content', and 'input_audio'"): [
+            {"role": "user", "content": [_part("output_text", text="x")]}
+        ]
     },
     accepts=[{"input": [{"role": role, "content": [_part("input_text", text="x")]}]} for role in ("user", "system")],
     fix="Use `input_text` for what a user says.",
@@ -91,21 +89,12 @@ declare(
     error=_INVALID_VALUE,
     source=reported("public reports of two origins", "2026-08"),
     rejects={
-        ("output_text", "'input_text', 'input_image', 'input_file', and 'scoped_content'"): {
-            "input": [
-                CALL,
-                {"type": "function_call_output", "call_id": "call_1", "output": [_part("output_text", text="x")]},
-            ]
-        }
+        ("output_text", "'input_text', 'input_image', 'input_file', and 'scoped_content'"): [
+            CALL,
+            {"type": "function_call_output", "call_id": "call_1", "output": [_part("output_text", text="x")]},
+        ]
     },
-    accepts=[
-        {
-            "input": [
-                CALL,
-                {"type": "function_call_output", "call_id": "call_1", "output": [_part("input_text", text="x")]},
-            ]
-        }
-    ],
+    accepts=[[CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_part("input_text", text="x")]}]],
     fix="Use `input_text` for what a tool returns.",
 )
 
@@ -115,9 +104,9 @@ declare(
     error=_INVALID_VALUE,
     source=reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
     rejects={
-        ("other", "'search', 'open_page', and 'find_in_page'"): {
-            "input": [{"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "other"}}]
-        }
+        ("other", "'search', 'open_page', and 'find_in_page'"): [
+            {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "other"}}
+        ]
     },
     fix="Send the item back as the API returned it, or leave it out.",
 )
@@ -139,11 +128,11 @@ _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
         recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
     ],
     assumed="that it holds for every model and on every day, and not for an empty list, which the AI SDK sends",
-    rejects={"1": {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}, HI]}},
+    rejects={"1": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}, HI]},
     accepts=[
-        {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": None}}, HI]},
-        {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": []}}, HI]},
-        {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x"}}, HI]},
+        [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": None}}, HI],
+        [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": []}}, HI],
+        [HI, {**_SEARCH, "action": {"type": "search", "query": "x"}}, HI],
     ],
     fix="Leave `sources` out when the item is sent back: `include` asks for it, but it is no part of the input.",
 )

@@ -80,7 +80,7 @@ shape(
         ("tools[0].container", "user", "cntr"): {"tools": [{"type": "code_interpreter", "container": "user"}]},
         ("input[0].id", "call_x", "fc"): _call_body("call_x"),
         ("input[0].id", "item_1", "rs"): _reasoning_body("item_1"),
-        ("input[0].id", "fc_1", "msg"): {"input": [{"role": "assistant", "id": "fc_1", "content": "x"}, HI]},
+        ("input[0].id", "fc_1", "msg"): [{"role": "assistant", "id": "fc_1", "content": "x"}, HI],
         ("previous_response_id", "gen-123", "resp"): {"previous_response_id": "gen-123"},
         ("conversation", "abc", "conv"): {"conversation": "abc"},
         ("prompt_cache_options.comparison_response_id", "x", "resp"): {

@@ -188,15 +188,13 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
     source=reported("public reports of eight origins, one with the whole error", "2026"),
     rejects={
         "input[0].content[1].image_url": image_body("file:///tmp/cat.png"),
-        "input[0].output.image_url": {
-            "input": [
-                {
-                    "type": "computer_call_output",
-                    "call_id": "call_1",
-                    "output": {"type": "computer_screenshot", "image_url": ""},
-                }
-            ]
-        },
+        "input[0].output.image_url": [
+            {
+                "type": "computer_call_output",
+                "call_id": "call_1",
+                "output": {"type": "computer_screenshot", "image_url": ""},
+            }
+        ],
     },
     accepts=[image_body("http://example.org/cat")],
     fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`; a file as `file_data`.",

@@ -23,8 +23,8 @@ shape(
     error=bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
     source=[PROBED, reported("public reports of 2025 with a shorter list", "2025")],
     rejects={
-        ("bogus_item", ITEM_TYPES): {"input": [{"type": "bogus_item"}]},
-        ("", ITEM_TYPES): {"input": [{"type": 7, "role": "user", "content": "x"}]},
+        ("bogus_item", ITEM_TYPES): [{"type": "bogus_item"}],
+        ("", ITEM_TYPES): [{"type": 7, "role": "user", "content": "x"}],
     },
     fix="Send items as the API returned them; a message needs no `type`.",
 )
@@ -36,12 +36,12 @@ shape(
     error=bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
     source=[PROBED, reported("public report of another origin", "2026")],
     rejects={
-        ("tool", "'assistant', 'system', 'developer', and 'user'"): {"input": [{"role": "tool", "content": "x"}]},
-        ("", "'assistant', 'system', 'developer', and 'user'"): {"input": [{}]},
+        ("tool", "'assistant', 'system', 'developer', and 'user'"): [{"role": "tool", "content": "x"}],
+        ("", "'assistant', 'system', 'developer', and 'user'"): [{}],
     },
     accepts=[
         {"input": [{"role": role, "content": "x"} for role in ("developer", "system", "assistant", "user")]},
-        after({"input": "hi"}, {"input": [{"id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]}),
+        after({"input": "hi"}, [{"id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]),
     ],
     fix="Tool results are `function_call_output` items, not messages with the role `tool`.",
 )

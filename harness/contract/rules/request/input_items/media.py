@@ -92,9 +92,7 @@ _SUPPORTED_FILES = (
     ],
     rejects={
         "input[0].content[1]": body_with_part(_BARE_IMAGE),
-        "input[1].output[0]": {
-            "input": [CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_BARE_IMAGE]}]
-        },
+        "input[1].output[0]": [CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_BARE_IMAGE]}],
         "items[0].content[0]": after(
             Case({}, on="POST /conversations"),
             Case(
@@ -209,16 +207,14 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
     ],
     rejects={
         "input[0].content[1].file_data": file_body("JVBERi0xLjQ="),
-        "input[1].output[0].file_data": {
-            "input": [
-                CALL,
-                {
-                    "type": "function_call_output",
-                    "call_id": "call_1",
-                    "output": [{"type": "input_file", "filename": "a.pdf", "file_data": ""}],
-                },
-            ]
-        },
+        "input[1].output[0].file_data": [
+            CALL,
+            {
+                "type": "function_call_output",
+                "call_id": "call_1",
+                "output": [{"type": "input_file", "filename": "a.pdf", "file_data": ""}],
+            },
+        ],
     },
     accepts=[file_body("data:application/pdf;base64,JVBERi0xLjQ=")],
     fix="Write `data:application/pdf;base64,` before the base64.",

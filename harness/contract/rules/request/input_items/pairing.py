@@ -66,7 +66,7 @@ _CLIENT_SEARCH: Json = {
         documented(ASYNC_GUIDE, "2026"),
     ],
     rejects={
-        ("function call", "call_1"): {"input": [HI, CALL]},
+        ("function call", "call_1"): [HI, CALL],
         **{
             f"No tool output found for {CLIENT_CALL_NAMES[type]} call_1.": {
                 "input": [HI, {"type": type, "call_id": "call_1", **members}]
@@ -85,18 +85,16 @@ _CLIENT_SEARCH: Json = {
         ("function call", "call_2"): after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLS_TURN
         ),
-        ("function call", "call_3"): {
-            "input": [HI, {**_CALL_3, "id": "fc_01"}, {**_CALL_3, "id": "fc_call_3"}, _OUTPUT_3]
-        },
+        ("function call", "call_3"): [HI, {**_CALL_3, "id": "fc_01"}, {**_CALL_3, "id": "fc_call_3"}, _OUTPUT_3],
     },
     accepts=[
-        {"input": [HI, CALL, {"role": "assistant", "content": "calling"}, OUTPUT]},
-        {"input": [HI, OUTPUT, CALL]},
-        {"input": [HI, {**CALL, "async": True}, HI]},
-        {"input": [HI, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, HI]},
-        {"input": [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}]},
-        {"input": [HI, {**_CLIENT_SEARCH, "execution": "server"}]},
-        {"input": [HI, _CLIENT_SEARCH, OUTPUT]},
+        [HI, CALL, {"role": "assistant", "content": "calling"}, OUTPUT],
+        [HI, OUTPUT, CALL],
+        [HI, {**CALL, "async": True}, HI],
+        [HI, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, HI],
+        [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}],
+        [HI, {**_CLIENT_SEARCH, "execution": "server"}],
+        [HI, _CLIENT_SEARCH, OUTPUT],
         after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALL_TURN, message("ok"))
         ),
@@ -137,43 +135,37 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     ],
     assumed="that two outputs of one call are refused in one request, too",
     rejects={
-        ("function call output", "call_1"): {"input": [HI, OUTPUT]},
-        ("custom tool call output", "call_1"): {
-            "input": [CALL, OUTPUT, {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"}]
-        },
-        ("computer call", "call_1"): {
-            "input": [
-                HI,
-                {
-                    "type": "computer_call_output",
-                    "call_id": "call_1",
-                    "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
-                },
-            ]
-        },
-        ("shell call output", "call_1"): {
-            "input": [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}]
-        },
+        ("function call output", "call_1"): [HI, OUTPUT],
+        ("custom tool call output", "call_1"): [
+            CALL,
+            OUTPUT,
+            {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"},
+        ],
+        ("computer call", "call_1"): [
+            HI,
+            {
+                "type": "computer_call_output",
+                "call_id": "call_1",
+                "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
+            },
+        ],
+        ("shell call output", "call_1"): [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}],
         ("function call output", "call_3"): after(
             {"input": "hi"},
             {"previous_response_id": "{0.id}", "input": [_OUTPUT_3]},
             {"previous_response_id": "{1.id}", "input": [_OUTPUT_3]},
             turns=(function_call("f", "{}", call_id="call_3"), message("ok")),
         ),
-        ("function call output", "call_4"): {
-            "input": [HI, {**CALL, "call_id": "call_4"}, *[{**OUTPUT, "call_id": "call_4"}] * 2]
-        },
+        ("function call output", "call_4"): [HI, {**CALL, "call_id": "call_4"}, *[{**OUTPUT, "call_id": "call_4"}] * 2],
     },
     accepts=[
-        {"input": [HI, {"type": "function_call_output", "name": "f", "output": "x"}]},
-        {"input": [HI, {**CALL, "async": True}, OUTPUT, HI, OUTPUT]},
-        {
-            "input": [
-                HI,
-                {**_CLIENT_SEARCH, "execution": "server"},
-                {"type": "tool_search_output", "call_id": "call_1", "execution": "server", "tools": []},
-            ]
-        },
+        [HI, {"type": "function_call_output", "name": "f", "output": "x"}],
+        [HI, {**CALL, "async": True}, OUTPUT, HI, OUTPUT],
+        [
+            HI,
+            {**_CLIENT_SEARCH, "execution": "server"},
+            {"type": "tool_search_output", "call_id": "call_1", "execution": "server", "tools": []},
+        ],
     ],
     fix="Send the call before its output, or keep the `previous_response_id` or `conversation` that holds it.",
 )
@@ -208,10 +200,10 @@ _SCREENSHOT: Json = {
         reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
     ],
     assumed="that it names all checks of a call that are not acknowledged, and no others",
-    rejects={"['cu_sc_1']": {"input": [HI, _WARNED_CALL, _SCREENSHOT]}},
+    rejects={"['cu_sc_1']": [HI, _WARNED_CALL, _SCREENSHOT]},
     accepts=[
-        {"input": [HI, _WARNED_CALL, {**_SCREENSHOT, "acknowledged_safety_checks": [{"id": "cu_sc_1"}]}]},
-        {"input": [HI, {**_WARNED_CALL, "pending_safety_checks": []}, _SCREENSHOT]},
+        [HI, _WARNED_CALL, {**_SCREENSHOT, "acknowledged_safety_checks": [{"id": "cu_sc_1"}]}],
+        [HI, {**_WARNED_CALL, "pending_safety_checks": []}, _SCREENSHOT],
     ],
     fix="Ask the user, then send the call's `pending_safety_checks` as `acknowledged_safety_checks` of its output.",
 )
@@ -231,10 +223,10 @@ def safety_check_unacknowledged(transcript: Transcript) -> Iterator[Json]:
     error=bad_request("The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
-        "mcpr_1": {"input": [HI, APPROVAL_REQUEST]},
-        "mcpr_1, mcpr_2": {"input": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}]},
+        "mcpr_1": [HI, APPROVAL_REQUEST],
+        "mcpr_1, mcpr_2": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}],
     },
-    accepts=[{"input": [HI, APPROVAL_REQUEST, APPROVAL_RESPONSE]}],
+    accepts=[[HI, APPROVAL_REQUEST, APPROVAL_RESPONSE]],
     fix="Send one `mcp_approval_response` for each of them before anything else.",
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
@@ -261,17 +253,15 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
         ),
     ],
     rejects={
-        "mcpr_2": {"input": [HI, {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2"}]},
-        "call_1, mcpr_2": {
-            "input": [
-                APPROVAL_REQUEST,
-                {**APPROVAL_RESPONSE, "approval_request_id": "call_1"},
-                APPROVAL_RESPONSE,
-                {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2", "approve": False},
-            ]
-        },
+        "mcpr_2": [HI, {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2"}],
+        "call_1, mcpr_2": [
+            APPROVAL_REQUEST,
+            {**APPROVAL_RESPONSE, "approval_request_id": "call_1"},
+            APPROVAL_RESPONSE,
+            {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2", "approve": False},
+        ],
     },
-    accepts=[{"input": [HI, APPROVAL_REQUEST, {**APPROVAL_RESPONSE, "approve": False, "reason": "too dear"}]}],
+    accepts=[[HI, APPROVAL_REQUEST, {**APPROVAL_RESPONSE, "approve": False, "reason": "too dear"}]],
     fix="Continue the response that asked (`previous_response_id`), or send its `mcp_approval_request` too.",
 )
 def approval_without_request(transcript: Transcript) -> Iterator[Json]:

@@ -81,7 +81,7 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
     rejects={
         "{0.output.0.id}": after(
             {"input": "hi"},
-            {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]},
+            [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}],
             turns=_REASONED_MESSAGE_TURN,
         )
     },
@@ -98,21 +98,19 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
             },
             turns=_REASONED_MESSAGE_TURN,
         ),
-        {"input": [{"type": "reasoning", "summary": []}, HI]},
+        [{"type": "reasoning", "summary": []}, HI],
         after(
             {"input": "hi"},
-            {
-                "input": [
-                    {"type": "item_reference", "id": "{0.output.0.id}"},
-                    {"type": "item_reference", "id": "{0.output.1.id}"},
-                    {"role": "user", "content": "again"},
-                ]
-            },
+            [
+                {"type": "item_reference", "id": "{0.output.0.id}"},
+                {"type": "item_reference", "id": "{0.output.1.id}"},
+                {"role": "user", "content": "again"},
+            ],
             turns=_REASONED_MESSAGE_TURN,
         ),
         after(
             {"input": "hi"},
-            {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, CALL, OUTPUT]},
+            [{"type": "item_reference", "id": "{0.output.0.id}"}, CALL, OUTPUT],
             turns=_REASONED_CALL_TURN,
         ),
         after(
@@ -124,7 +122,7 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
         after(
             {"input": "hi"},
             Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"),
-            {"input": [_REPLAYED, _ANSWER, {"role": "user", "content": "again"}]},
+            [_REPLAYED, _ANSWER, {"role": "user", "content": "again"}],
             turns=_REASONED_MESSAGE_TURN,
         ),
         after(
@@ -188,11 +186,11 @@ def _read_message(item: Json) -> tuple[str, list[str]]:
     rejects={
         ("{0.output.1.id}", "message", "{0.output.0.id}"): after(
             {"input": "hi"},
-            {"input": [{"type": "item_reference", "id": "{0.output.1.id}"}, {"role": "user", "content": "again"}]},
+            [{"type": "item_reference", "id": "{0.output.1.id}"}, {"role": "user", "content": "again"}],
             turns=_REASONED_MESSAGE_TURN,
         )
     },
-    accepts=[{"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, HI]}],
+    accepts=[[{"role": "assistant", "id": "msg_never", "content": "x"}, HI]],
     fix="Send the reasoning item before it, or the item without its id.",
 )
 def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator[Json]:

@@ -45,10 +45,10 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
         reported("public probe, status 404", "2026-08"),
     ],
     rejects={
-        ("msg_x", ""): {"input": [{"type": "item_reference", "id": "msg_x"}]},
+        ("msg_x", ""): [{"type": "item_reference", "id": "msg_x"}],
         ("rs_x", _STORE_HINT): {"store": False, "input": [{"type": "item_reference", "id": "rs_x"}, HI]},
     },
-    accepts=[after({"input": "hi"}, {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}]})],
+    accepts=[after({"input": "hi"}, [{"type": "item_reference", "id": "{0.output.0.id}"}])],
     fix="Refer only to items of stored responses; with `store: false` send the items themselves.",
 )
 def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
@@ -68,22 +68,20 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
         reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
     ],
     rejects={
-        "fc_1": {"input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]},
-        "rs_1": {
-            "input": [
-                {"type": "reasoning", "id": "rs_1", "summary": []},
-                {"type": "reasoning", "id": "rs_1", "summary": []},
-            ]
-        },
+        "fc_1": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT],
+        "rs_1": [
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+        ],
         "{0.output.0.id}": after(
             {"input": "hi"},
             {"previous_response_id": "{0.id}", "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, HI]},
         ),
     },
     accepts=[
-        {"input": [CALL, OUTPUT, {**CALL}, {**OUTPUT}]},
+        [CALL, OUTPUT, {**CALL}, {**OUTPUT}],
         {"input": [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]},
-        {"input": [HI, HI, {"role": "assistant", "content": "x"}, {"role": "assistant", "content": "x"}]},
+        [HI, HI, {"role": "assistant", "content": "x"}, {"role": "assistant", "content": "x"}],
     ],
     fix="With `previous_response_id` or `conversation`, send only what is new.",
 )
@@ -116,7 +114,7 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
         reported("public probe, status 404", "2026-08"),
     ],
     rejects={
-        ("rs_x", ""): {"input": [{"type": "reasoning", "id": "rs_x", "summary": []}, HI]},
+        ("rs_x", ""): [{"type": "reasoning", "id": "rs_x", "summary": []}, HI],
         ("{0.output.0.id}", _STORE_HINT): after(
             {"input": "hi", "store": False},
             {
@@ -131,9 +129,9 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
         ),
     },
     accepts=[
-        {"input": [{"type": "reasoning", "summary": []}, HI]},
-        {"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, HI]},
-        {"input": [{**CALL, "id": "fc_never"}, OUTPUT]},
+        [{"type": "reasoning", "summary": []}, HI],
+        [{"role": "assistant", "id": "msg_never", "content": "x"}, HI],
+        [{**CALL, "id": "fc_never"}, OUTPUT],
     ],
     fix="Without `store`, ask for `include: ['reasoning.encrypted_content']` and send the ciphertext back.",
 )
@@ -164,9 +162,10 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
     ],
     rejects={
         ("for item rs_1", UNREADABLE): _reasoning_body("rs_1", "garbage"),
-        ("for item cmp_1", UNREADABLE): {
-            "input": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "what came before"}, HI]
-        },
+        ("for item cmp_1", UNREADABLE): [
+            {"type": "compaction", "id": "cmp_1", "encrypted_content": "what came before"},
+            HI,
+        ],
         ("Work...out.", UNREADABLE): _reasoning_body(None, "Work it out."),
         ("for item rs_2", OTHER_ITEM): _reasoning_body("rs_2", _CIPHERTEXT),
         ("for item rs_1", OTHER_ORGANIZATION): _reasoning_body(
