@@ -20,56 +20,45 @@ def closed(**properties: Any) -> Json:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-@pytest.mark.parametrize(
-    ("schema", "problem"),
-    [
-        ({"type": "string"}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"string\"'."),
-        ({"anyOf": []}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
-        ({}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
-        ({"type": None}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
-        ({**closed(a=TEXT), "required": []}, f"In context=(), {EVERY} Missing 'a'."),
-        ({**closed(a=TEXT), "required": None}, f"In context=(), {EVERY} Missing 'a'."),
-        ({**closed(), "required": ["b"]}, f"In context=(), {EVERY} Extra required key 'b' supplied."),
-        ({**closed(), "required": [[]]}, f"In context=(), {EVERY} Extra required key '[]' supplied."),
-        ({**closed(), "not": {}}, "In context=(), 'not' is not permitted."),
-        (
-            closed(a={"type": "array", "items": {"type": "object", "properties": {}}}),
-            "In context=('properties', 'a', 'items'), 'additionalProperties' is required to be supplied and to be false.",
-        ),
-        *(
-            (closed(a=part), f"In context=(), {EVERY} Extra required key 'a' supplied.")
-            for free_form in ({}, {"additionalProperties": TEXT}, {"additionalProperties": False, "required": []})
-            for part in (
-                {"type": "object", **free_form},
-                {"type": "array", "items": {"type": "object", **free_form}},
-            )
-        ),
-        *(
-            (
-                closed(a={"type": ["null", "object"], **members}),
-                "In context=('properties', 'a', 'type', '1'), 'additionalProperties' is required to be supplied and to be "
-                "false.",
-            )
-            for members in ({}, {"properties": {}})
-        ),
-        (
-            closed(a=closed(b={"type": "object"})),
-            f"In context=('properties', 'a'), {EVERY} Extra required key 'b' supplied.",
-        ),
-        (
-            closed(a={"type": "object", "$ref": "#/$defs/D"}),
-            "In context=('properties', 'a'), $ref cannot have keywords {'type'}.",
-        ),
-        (closed(a={"type": "array"}), "In context=('properties', 'a'), array schema missing items."),
-        (
-            {**closed(), "$defs": {"D": {"properties": {}}}},
-            "In context=('$defs', 'D'), 'additionalProperties' is required to be supplied and to be false.",
-        ),
-        (
-            closed(a={"anyOf": [TEXT, {"type": "object", "additionalProperties": False, "properties": {"b": TEXT}}]}),
-            f"In context=('properties', 'a', 'anyOf', '1'), {EVERY} Missing 'b'.",
-        ),
+TYPELESS = "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."
+OPEN = "'additionalProperties' is required to be supplied and to be false."
+FREE_FORMS = [
+    {"type": "object", **more}
+    for more in ({}, {"additionalProperties": TEXT}, {"additionalProperties": False, "required": []})
+]
+NAMED: dict[str, list[Json]] = {
+    TYPELESS.replace("None", "string"): [{"type": "string"}],
+    TYPELESS: [{"anyOf": []}, {}, {"type": None}],
+    f"In context=(), {EVERY} Missing 'a'.": [{**closed(a=TEXT), "required": required} for required in ([], None)],
+    f"In context=(), {EVERY} Extra required key 'b' supplied.": [{**closed(), "required": ["b"]}],
+    f"In context=(), {EVERY} Extra required key '[]' supplied.": [{**closed(), "required": [[]]}],
+    f"In context=(), {EVERY} Extra required key 'a' supplied.": [
+        *(closed(a=part) for part in FREE_FORMS),
+        *(closed(a={"type": "array", "items": part}) for part in FREE_FORMS),
     ],
+    "In context=(), 'not' is not permitted.": [{**closed(), "not": {}}],
+    f"In context=('properties', 'a', 'items'), {OPEN}": [
+        closed(a={"type": "array", "items": {"type": "object", "properties": {}}})
+    ],
+    f"In context=('properties', 'a', 'type', '1'), {OPEN}": [
+        closed(a={"type": ["null", "object"], **members}) for members in ({}, {"properties": {}})
+    ],
+    f"In context=('properties', 'a'), {EVERY} Extra required key 'b' supplied.": [
+        closed(a=closed(b={"type": "object"}))
+    ],
+    "In context=('properties', 'a'), $ref cannot have keywords {'type'}.": [
+        closed(a={"type": "object", "$ref": "#/$defs/D"})
+    ],
+    "In context=('properties', 'a'), array schema missing items.": [closed(a={"type": "array"})],
+    f"In context=('$defs', 'D'), {OPEN}": [{**closed(), "$defs": {"D": {"properties": {}}}}],
+    f"In context=('properties', 'a', 'anyOf', '1'), {EVERY} Missing 'b'.": [
+        closed(a={"anyOf": [TEXT, {"type": "object", "additionalProperties": False, "properties": {"b": TEXT}}]})
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"), [(schema, problem) for problem, schemas in NAMED.items() for schema in schemas]
 )
 def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: str) -> None:
     assert next(function_problems(schema, strict=True)) == problem
@@ -124,6 +113,12 @@ def nested(count: int) -> Json:
     return closed(a=nested(count - 1) if count > 1 else TEXT)
 
 
+ENUMS = (
+    "Expected at most 1000 enum values in total within a single schema when using structured outputs, but received 1001. "
+    "Consider reducing the number of enums, or use 'strict: false' to opt out of structured outputs."
+)
+
+
 @pytest.mark.parametrize(
     ("schema", "problems"),
     [
@@ -136,14 +131,7 @@ def nested(count: int) -> Json:
         (closed(a=numbered(2_500), b=numbered(2_498)), []),
         (closed(a=numbered(2_500), b=numbered(2_499)), ["5001 parameters exceeds limit of 5000."]),
         (closed(a={"enum": [*range(500)]}, b={"anyOf": [{"enum": [*range(500)]}]}), []),
-        (
-            closed(a={"enum": [*range(500)]}, b={"anyOf": [{"enum": [*range(501)]}]}),
-            [
-                "Expected at most 1000 enum values in total within a single schema when using structured outputs, but "
-                "received 1001. Consider reducing the number of enums, or use 'strict: false' to opt out of structured "
-                "outputs."
-            ],
-        ),
+        (closed(a={"enum": [*range(500)]}, b={"anyOf": [{"enum": [*range(501)]}]}), [ENUMS]),
     ],
 )
 def test_the_whole_of_a_strict_format_has_limits(schema: Json, problems: list[str]) -> None:
