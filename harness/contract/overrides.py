@@ -76,14 +76,9 @@ def value_at(body: Any, path: str) -> tuple[Any, Any]:
     return holder, value
 
 
-def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
-    """Yield every object at a place like `input[].status`, with the value of the member or ABSENT."""
-    return ((holder, value) for _, holder, value in walk_places(body, at))
-
-
 def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the path, the containing object and the value of every member at a place."""
-    yield from _walk("", None, body, split_path(at))
+    """Yield the path, the containing object and the value (or ABSENT) of every member at a place: `input[].status`."""
+    return _walk("", None, body, split_path(at))
 
 
 def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Iterator[tuple[str, Any, Any]]:
@@ -196,7 +191,10 @@ class Condition:
         if self.models and family_of(request, models) not in self.models:
             return False
         body = body_about(request.body, facts)
-        return all(self._is_anywhere(member, body) for member in self.members)
+        return all(
+            any(member.is_met(holder, value) for _, holder, value in walk_places(body, member.at))
+            for member in self.members
+        )
 
     def covers(self, other: Condition) -> bool:
         """Return whether this condition holds wherever `other` does; False if `other` names no place."""
@@ -206,10 +204,6 @@ class Condition:
             return False
         theirs = {member.at: member for member in other.members}
         return all(member.at in theirs and member.covers(theirs[member.at]) for member in self.members)
-
-    @staticmethod
-    def _is_anywhere(member: MemberCondition, body: Any) -> bool:
-        return any(member.is_met(holder, value) for holder, value in find_places(body, member.at))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ MODULES = (
     "request.input_items.images",
     "request.models.model",
     "request.tool_definitions.function_schemas",
-    "request.tool_definitions.lookaround",
     "request.tool_definitions.tool_choice",
     "request.tool_definitions.tools",
     "request.text",

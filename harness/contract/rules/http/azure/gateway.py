@@ -26,7 +26,7 @@ from harness.contract.rules.example_requests import (
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-SCOPE = RuleScope(on="*")
+SCOPE = RuleScope(on="*", dialects=AZURE)
 
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
 """The form of errors from Azure's gateway: no type, no param."""
@@ -85,7 +85,6 @@ def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
 
 @rule(
     on=NOT_AN_ENDPOINT,
-    dialects=AZURE,
     error=gateway_error(404, "Resource not found", "404"),
     source=[
         reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
@@ -129,7 +128,6 @@ def route_not_found(request: Request) -> Iterator[Json]:
 
 @rule(
     reads=("request.query", "request.root", "request.path"),
-    dialects=AZURE,
     error=gateway_error(404, "Resource not found", "404"),
     source=reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
     assumed="that responses have the error of chat completions",
@@ -160,7 +158,6 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 
 @rule(
     reads=("request.query", "request.root", "request.path"),
-    dialects=AZURE,
     error=gateway_error(400, "API version not supported", "BadRequest"),
     source=[
         reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
@@ -185,7 +182,6 @@ def version_unsupported(request: Request) -> Iterator[Json]:
 @rule(
     reads=("request.query", "request.root", "request.path"),
     on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
-    dialects=AZURE,
     error=gateway_error(
         400, f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later", "BadRequest"
     ),
