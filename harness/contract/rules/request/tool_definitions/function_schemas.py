@@ -17,8 +17,16 @@ SCOPE = RuleScope(area="tools")
 _FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 
 
+def _tool_body(parameters: Json, **members: Any) -> Json:
+    return {"tools": [{**_FUNCTION_TOOL, **members, "parameters": parameters}]}
+
+
 def _function_body(*, strict: bool = True, **parameters: Any) -> Json:
-    return {"tools": [{**_FUNCTION_TOOL, "strict": strict, "parameters": parameters}]}
+    return _tool_body(parameters, strict=strict)
+
+
+def _closed(**properties: Json) -> Json:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 _UNION = _function_body(strict=False, type="object", anyOf=[{"properties": {"a": {}}, "required": ["a"]}])
@@ -70,49 +78,36 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
     ],
     rejects={
         **{
-            f"Invalid schema for function 'f': {problem}": _function_body(
-                strict=False, type="object", properties={"a": {"type": "string"}}, **members
-            )
+            ("f", problem): _function_body(strict=False, type="object", properties={"a": {"type": "string"}}, **members)
             for problem, members in _INVALID_SCHEMAS.items()
         },
         **{
-            f"Invalid schema for function 'f': In context=('properties', 'a'{problem}": _function_body(
-                type="object", properties={"a": schema}, required=["a"], additionalProperties=False
-            )
+            ("f", f"In context=('properties', 'a'{problem}"): _function_body(**_closed(a=schema))
             for problem, schema in _NOT_STRICT_PROPERTIES.items()
         },
         "Invalid schema for function 'f': In context=(), 'additionalProperties' is required to be supplied and to be "
         "false.": _function_body(type="object", properties={}),
         "Invalid schema for function 'f': In context=('properties', 'a'), 'additionalProperties' is required to be "
-        "supplied and to be false.": _function_body(
-            type="object",
-            properties={"a": {"type": "object", "properties": {}}},
-            required=["a"],
-            additionalProperties=False,
-        ),
+        "supplied and to be false.": _function_body(**_closed(a={"type": "object", "properties": {}})),
         "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array "
         "including every key in properties. Missing 'a'.": _function_body(
             type="object", properties={"a": {"type": "string"}}, additionalProperties=False, required=[]
         ),
         "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array "
         "including every key in properties. Extra required key 'a' supplied.": _function_body(
-            type="object", properties={"a": {"type": "object"}}, required=["a"], additionalProperties=False
+            **_closed(a={"type": "object"})
         ),
-        "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": {
-            "tools": [{**_FUNCTION_TOOL, "parameters": {"oneOf": [{"type": "object"}]}}]
-        },
+        ("f", "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."): _tool_body(
+            {"oneOf": [{"type": "object"}]}
+        ),
         "Invalid schema for function 'f': schema must have type 'object' and not have "
         "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": {**_UNION, "model": "gpt-4o"},
-        "Invalid schema for function 'f': In context=(), object schema missing properties.": _function_body(
-            strict=False, type="object"
-        ),
-        "Invalid schema for function 'f': In context=('properties', 'a'), array schema missing items.": _function_body(
+        ("f", "In context=(), object schema missing properties."): _function_body(strict=False, type="object"),
+        ("f", "In context=('properties', 'a'), array schema missing items."): _function_body(
             strict=False, type="object", properties={"a": {"type": "array"}}
         ),
-        "Invalid schema for function 'f': In context=('properties', 'a', 'anyOf', '0'), 'allOf' is not permitted.": (
-            _function_body(
-                type="object", properties={"a": {"anyOf": [{"allOf": []}]}}, required=["a"], additionalProperties=False
-            )
+        ("f", "In context=('properties', 'a', 'anyOf', '0'), 'allOf' is not permitted."): _function_body(
+            **_closed(a={"anyOf": [{"allOf": []}]})
         ),
     },
     accepts=[
@@ -120,41 +115,18 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         {**_UNION, "model": "my-deployment"},
         _function_body(strict=False),
         _function_body(strict=False, type="object", properties={"a": {"type": "object"}}),
-        {"tools": [{**_FUNCTION_TOOL, "parameters": {"type": "object"}}]},
-        {"tools": [{**_FUNCTION_TOOL, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
-        {
-            "tools": [
-                {
-                    **_FUNCTION_TOOL,
-                    "strict": None,
-                    "parameters": {"type": "object", "properties": {"a": {"type": "string"}}},
-                }
-            ]
-        },
-        {"tools": [{**_FUNCTION_TOOL, "strict": False, "parameters": {"type": "object", "properties": {"a": {}}}}]},
-        {
-            "tools": [
-                {
-                    **_FUNCTION_TOOL,
-                    "parameters": {"type": "object", "anyOf": [], "properties": {"a": {"type": "array"}}},
-                }
-            ]
-        },
+        _tool_body({"type": "object"}),
+        _tool_body({"type": "object", "properties": {"a": {"type": "string"}}}),
+        _tool_body({"type": "object", "properties": {"a": {"type": "string"}}}, strict=None),
+        _tool_body({"type": "object", "properties": {"a": {}}}, strict=False),
+        _tool_body({"type": "object", "anyOf": [], "properties": {"a": {"type": "array"}}}),
         {"tools": [_FUNCTION_TOOL]},
         _function_body(strict=False, type="object", properties={"a": {"pattern": "^(?!a)b$", "format": "uri"}}),
         _function_body(
-            type="object",
-            properties={"a": {"$ref": "#/definitions/A"}, "b": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
-            required=["a", "b"],
-            additionalProperties=False,
+            **_closed(a={"$ref": "#/definitions/A"}, b={"anyOf": [{"$ref": "#"}, {"type": "null"}]}),
             definitions={"A": {"type": "string", "format": "uuid"}},
         ),
-        _function_body(
-            type="object",
-            properties={"a": {"type": "integer", "format": "uint8"}},
-            required=["a"],
-            additionalProperties=False,
-        ),
+        _function_body(**_closed(a={"type": "integer", "format": "uint8"})),
         _function_body(type="object", properties={}, additionalProperties=False),
     ],
     fix="Close every object (`additionalProperties: false`), list its `properties` and require them, or set "
@@ -186,10 +158,6 @@ _LOOKAROUND = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\(\?<?[=!])", re.DOTALL)
 """An escape, a character class, or (in the group) the start of a lookahead or lookbehind."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _EMAIL = {"type": "string", "pattern": "^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z.]+$"}
-
-
-def _closed(**properties: Json) -> Json:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _function(schema: Json, model: str = "gpt-5.5", **members: Any) -> Json:
