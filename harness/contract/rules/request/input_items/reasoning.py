@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule, shape
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, Example, WorldView, after, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
@@ -34,8 +34,14 @@ _REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
 _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
 _REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
 _ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
-_GO_ON = {"role": "user", "content": "go on"}
-_ENCRYPTED = {"store": False, "include": ["reasoning.encrypted_content"]}
+_GO_ON, _AGAIN = {"role": "user", "content": "go on"}, {"role": "user", "content": "again"}
+_THOUGHT, _SAID = ({"type": "item_reference", "id": f"{{0.output.{index}.id}}"} for index in range(2))
+_ENCRYPTED = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def _reasoned(*steps: Example, first: Json | None = None) -> Case:
+    """Make a case after a response that thought and answered."""
+    return after(first or {"input": "hi"}, *steps, turns=_REASONED_MESSAGE_TURN)
 
 
 def _after_reasoning_only(request: Json) -> Iterator[Case]:
@@ -78,59 +84,26 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
             "2026-09-10",
         ),
     ],
-    rejects={
-        "{0.output.0.id}": after(
-            {"input": "hi"},
-            [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}],
-            turns=_REASONED_MESSAGE_TURN,
-        )
-    },
+    rejects={"{0.output.0.id}": _reasoned([_THOUGHT, _AGAIN])},
     accepts=[
         *_after_reasoning_only({"previous_response_id": "{0.id}", "input": "go on"}),
-        *_after_reasoning_only({"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, _GO_ON]}),
-        *_after_reasoning_only({"input": [_GO_ON, {"type": "item_reference", "id": "{0.output.0.id}"}]}),
-        after(
-            {"model": "gpt-5", **_ENCRYPTED, "input": "hi"},
-            {
-                "model": "gpt-5",
-                **_ENCRYPTED,
-                "input": [{**_REPLAYED, "encrypted_content": "{0.output.0.encrypted_content}"}, _GO_ON],
-            },
-            turns=_REASONED_MESSAGE_TURN,
+        *_after_reasoning_only({"input": [_THOUGHT, _GO_ON]}),
+        *_after_reasoning_only({"input": [_GO_ON, _THOUGHT]}),
+        _reasoned(
+            {**_ENCRYPTED, "input": [{**_REPLAYED, "encrypted_content": "{0.output.0.encrypted_content}"}, _GO_ON]},
+            first={**_ENCRYPTED, "input": "hi"},
         ),
         [{"type": "reasoning", "summary": []}, HI],
-        after(
-            {"input": "hi"},
-            [
-                {"type": "item_reference", "id": "{0.output.0.id}"},
-                {"type": "item_reference", "id": "{0.output.1.id}"},
-                {"role": "user", "content": "again"},
-            ],
-            turns=_REASONED_MESSAGE_TURN,
-        ),
-        after(
-            {"input": "hi"},
-            [{"type": "item_reference", "id": "{0.output.0.id}"}, CALL, OUTPUT],
-            turns=_REASONED_CALL_TURN,
-        ),
-        after(
-            {"input": "hi"},
+        _reasoned([_THOUGHT, _SAID, _AGAIN]),
+        after({"input": "hi"}, [_THOUGHT, CALL, OUTPUT], turns=_REASONED_CALL_TURN),
+        _reasoned(
             Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"),
             {"conversation": "{1.id}", "input": "again"},
-            turns=_REASONED_MESSAGE_TURN,
         ),
-        after(
-            {"input": "hi"},
-            Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"),
-            [_REPLAYED, _ANSWER, {"role": "user", "content": "again"}],
-            turns=_REASONED_MESSAGE_TURN,
-        ),
+        _reasoned(Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"), [_REPLAYED, _ANSWER, _AGAIN]),
         after(
             {"model": "o3-mini", "input": "hi"},
-            {
-                "model": "o3-mini",
-                "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}],
-            },
+            {"model": "o3-mini", "input": [_THOUGHT, _AGAIN]},
             turns=_REASONED_MESSAGE_TURN,
         ),
     ],
@@ -183,13 +156,7 @@ def _read_message(item: Json) -> tuple[str, list[str]]:
         reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
         reported("public reports of three more origins", "2026-09"),
     ],
-    rejects={
-        ("{0.output.1.id}", "message", "{0.output.0.id}"): after(
-            {"input": "hi"},
-            [{"type": "item_reference", "id": "{0.output.1.id}"}, {"role": "user", "content": "again"}],
-            turns=_REASONED_MESSAGE_TURN,
-        )
-    },
+    rejects={("{0.output.1.id}", "message", "{0.output.0.id}"): _reasoned([_SAID, _AGAIN])},
     accepts=[[{"role": "assistant", "id": "msg_never", "content": "x"}, HI]],
     fix="Send the reasoning item before it, or the item without its id.",
 )
