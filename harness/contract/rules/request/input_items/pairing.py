@@ -12,7 +12,7 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
 from harness.items.image import ONE_PIXEL_PNG
-from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, Item
 from harness.items.transcript import Transcript
 
 SCOPE = RuleScope(when=TRANSCRIPT_MEMBERS)
@@ -27,8 +27,9 @@ APPROVAL_REQUEST: Json = {
 APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
 ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
 _CALL_3, _OUTPUT_3 = {**CALL, "call_id": "call_3"}, {**OUTPUT, "call_id": "call_3"}
-_CALL_TURN = (function_call("f", "{}", call_id="call_1"),)
-_TWO_CALLS_TURN = ([function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")],)
+_TWO_CALLS = [function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")]
+_OK = message("ok")
+_ANSWERED: Json = {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]}
 _CALL_MEMBERS: dict[str, Json] = {
     "custom_tool_call": {"name": "t", "input": "x"},
     "local_shell_call": {
@@ -53,6 +54,15 @@ _CLIENT_SEARCH: Json = {
     "execution": "client",
     "arguments": {"queries": ["rates"]},
 }
+_SCREENSHOT: Json = {
+    "type": "computer_call_output",
+    "call_id": "call_1",
+    "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
+}
+
+
+def _calling(call_id: str) -> Item:
+    return function_call("f", "{}", call_id=call_id)
 
 
 @rule(
@@ -68,22 +78,20 @@ _CLIENT_SEARCH: Json = {
     rejects={
         ("function call", "call_1"): [HI, CALL],
         **{
-            f"No tool output found for {CLIENT_CALL_NAMES[type]} call_1.": {
-                "input": [HI, {"type": type, "call_id": "call_1", **members}]
-            }
+            (CLIENT_CALL_NAMES[type], "call_1"): [HI, {"type": type, "call_id": "call_1", **members}]
             for type, members in _CALL_MEMBERS.items()
         },
         ("function call", "call_9"): after(
-            {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=(function_call("f", "{}", call_id="call_9"),)
+            {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=[_calling("call_9")]
         ),
         ("function call", "call_8"): after(
             Case({}, on="POST /conversations"),
             {"conversation": "{0.id}"},
             {"conversation": "{0.id}"},
-            turns=(function_call("f", "{}", call_id="call_8"),),
+            turns=[_calling("call_8")],
         ),
         ("function call", "call_2"): after(
-            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLS_TURN
+            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=[_TWO_CALLS]
         ),
         ("function call", "call_3"): [HI, {**_CALL_3, "id": "fc_01"}, {**_CALL_3, "id": "fc_call_3"}, _OUTPUT_3],
     },
@@ -95,19 +103,13 @@ _CLIENT_SEARCH: Json = {
         [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}],
         [HI, {**_CLIENT_SEARCH, "execution": "server"}],
         [HI, _CLIENT_SEARCH, OUTPUT],
-        after(
-            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALL_TURN, message("ok"))
-        ),
-        after(
-            {"input": "hi"},
-            {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]},
-            turns=(*_CALL_TURN, message("ok")),
-        ),
+        after({"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=[_calling("call_1"), _OK]),
+        after({"input": "hi"}, _ANSWERED, turns=[_calling("call_1"), _OK]),
         after(
             {"input": "hi"},
-            {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]},
+            _ANSWERED,
             {"previous_response_id": "{1.id}", "input": "and now?"},
-            turns=(*_CALL_TURN, message("ok"), message("ok")),
+            turns=[_calling("call_1"), _OK, _OK],
         ),
     ],
     fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
@@ -139,22 +141,15 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         ("custom tool call output", "call_1"): [
             CALL,
             OUTPUT,
-            {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"},
+            {**OUTPUT, "type": "custom_tool_call_output", "output": "x"},
         ],
-        ("computer call", "call_1"): [
-            HI,
-            {
-                "type": "computer_call_output",
-                "call_id": "call_1",
-                "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
-            },
-        ],
+        ("computer call", "call_1"): [HI, _SCREENSHOT],
         ("shell call output", "call_1"): [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}],
         ("function call output", "call_3"): after(
             {"input": "hi"},
             {"previous_response_id": "{0.id}", "input": [_OUTPUT_3]},
             {"previous_response_id": "{1.id}", "input": [_OUTPUT_3]},
-            turns=(function_call("f", "{}", call_id="call_3"), message("ok")),
+            turns=[_calling("call_3"), _OK],
         ),
         ("function call output", "call_4"): [HI, {**CALL, "call_id": "call_4"}, *[{**OUTPUT, "call_id": "call_4"}] * 2],
     },
@@ -184,11 +179,6 @@ _WARNED_CALL: Json = {
     "call_id": "call_1",
     **_CALL_MEMBERS["computer_call"],
     "pending_safety_checks": [{"id": "cu_sc_1", "code": "malicious_instructions", "message": "Look out."}],
-}
-_SCREENSHOT: Json = {
-    "type": "computer_call_output",
-    "call_id": "call_1",
-    "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
 }
 
 
@@ -277,13 +267,8 @@ def approval_without_request(transcript: Transcript) -> Iterator[Json]:
 
 
 _PROGRAM: Json = {"caller": {"type": "program", "caller_id": "call_2"}}
-_STRUCTURED: Json = {
-    "type": "function",
-    "name": "f",
-    "parameters": {},
-    "strict": False,
-    "output_schema": {"type": "object"},
-}
+_FUNCTION: Json = {"type": "function", "name": "f", "parameters": {}, "strict": False}
+_STRUCTURED: list[Json] = [{**_FUNCTION, "output_schema": {"type": "object"}}]
 
 
 @rule(
@@ -295,12 +280,12 @@ _STRUCTURED: Json = {
     rejects={
         ("2", "f"): {
             "input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": "An error occurred."}],
-            "tools": [_STRUCTURED],
+            "tools": _STRUCTURED,
         }
     },
     accepts=[
-        {"input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": '{"ok": true}'}], "tools": [_STRUCTURED]},
-        {"input": [HI, CALL, {**OUTPUT, "output": "An error occurred."}], "tools": [_STRUCTURED]},
+        {"input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": '{"ok": true}'}], "tools": _STRUCTURED},
+        {"input": [HI, CALL, {**OUTPUT, "output": "An error occurred."}], "tools": _STRUCTURED},
     ],
     fix="Return what the tool's `output_schema` describes, as JSON; an error, too.",
 )
