@@ -29,6 +29,10 @@ def _has_all_tools(request: Request) -> bool:
     return not request.body.get("prompt")
 
 
+def _offer(*tools: Json) -> Json:
+    return {"model": SOL, "tools": [*tools]}
+
+
 @rule(
     mentions="defer_loading",
     error=bad_request(
@@ -40,11 +44,11 @@ def _has_all_tools(request: Request) -> bool:
         reported("https://github.com/Wei-Shaw/sub2api/issues/5942", "2026-08-21"),
     ],
     assumed="that it holds for MCP servers and custom tools as for functions",
-    rejects=[{"model": SOL, "tools": [DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL]}],
+    rejects=[_offer(DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL)],
     accepts=[
-        {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]},
-        {"model": SOL, "tools": [DEFERRED_FUNCTION, CLIENT_TOOL_SEARCH]},
-        {"model": SOL, "tools": [{**FUNCTION_TOOL, "defer_loading": False}]},
+        _offer(DEFERRED_FUNCTION, TOOL_SEARCH),
+        _offer(DEFERRED_FUNCTION, CLIENT_TOOL_SEARCH),
+        _offer({**FUNCTION_TOOL, "defer_loading": False}),
         Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [DEFERRED_FUNCTION]}, account=_ACCOUNT_WITH_PROMPT),
     ],
     fix='Add `{"type": "tool_search"}`, or leave `defer_loading` out.',
@@ -72,17 +76,11 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
         recorded("langchain-ai/langchain: a search by the client needs none", "2026-03"),
     ],
     assumed="that param is `tools.tool_search`, as for `tools.defer_loading`",
-    rejects=[{"model": SOL, "tools": [TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE]}],
+    rejects=[_offer(TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE)],
     accepts=[
-        {"model": SOL, "tools": [CLIENT_TOOL_SEARCH]},
-        {"model": SOL, "tools": [TOOL_SEARCH, DEFERRED_CRM_NAMESPACE]},
-        {
-            "model": SOL,
-            "tools": [
-                TOOL_SEARCH,
-                {"type": "mcp", "server_label": "s", "server_url": "https://a.b/c", "defer_loading": True},
-            ],
-        },
+        _offer(CLIENT_TOOL_SEARCH),
+        _offer(TOOL_SEARCH, DEFERRED_CRM_NAMESPACE),
+        _offer(TOOL_SEARCH, {"type": "mcp", "server_label": "s", "server_url": "https://a.b/c", "defer_loading": True}),
         Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [TOOL_SEARCH]}, account=_ACCOUNT_WITH_PROMPT),
     ],
     fix="Defer a tool (`defer_loading: true`), or leave the tool search out.",
@@ -108,8 +106,8 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
     ),
     source=reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
     assumed="the words",
-    rejects={"0": {"model": SOL, "tools": [{**TOOL_SEARCH, "execution": "client", "parameters": {"type": "object"}}]}},
-    accepts=[{"model": SOL, "tools": [CLIENT_TOOL_SEARCH]}, {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]}],
+    rejects={"0": _offer({**TOOL_SEARCH, "execution": "client", "parameters": {"type": "object"}})},
+    accepts=[_offer(CLIENT_TOOL_SEARCH), _offer(DEFERRED_FUNCTION, TOOL_SEARCH)],
     fix="Describe what the search finds.",
 )
 def search_undescribed(request: Request) -> Iterator[Json]:
@@ -130,11 +128,8 @@ def search_undescribed(request: Request) -> Iterator[Json]:
         reported("public notes of a user of Codex behind a relay, with the whole error", "2026-04"),
         reported("the code of a public gateway, which strips it for OpenAI", "2026"),
     ],
-    rejects=[{"model": SOL, "tools": [DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": "Finds tools."}]}],
-    accepts=[
-        {"model": SOL, "tools": [CLIENT_TOOL_SEARCH]},
-        {"model": SOL, "tools": [DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": None}]},
-    ],
+    rejects=[_offer(DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": "Finds tools."})],
+    accepts=[_offer(CLIENT_TOOL_SEARCH), _offer(DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": None})],
     fix="Leave `description` out, or search in the client (`execution: client`).",
 )
 def search_described(request: Request) -> Iterator[Json]:

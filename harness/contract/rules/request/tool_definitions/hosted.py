@@ -14,6 +14,10 @@ from harness.core.exchange import Json, Request
 SCOPE = RuleScope(when="tools")
 
 
+def _offer(model: str, *tools: Json) -> Json:
+    return {"model": model, "tools": [*tools]}
+
+
 @rule(
     until="2025-12",
     error=bad_request("Hosted tool '{type}' is not supported with {model}.", "tools"),
@@ -22,9 +26,7 @@ SCOPE = RuleScope(when="tools")
         reported("recorded by ruby-openai: file_search of gpt-4", "2025"),
         reported("public reports of two more origins", "2025-09"),
     ],
-    rejects={
-        ("file_search", "gpt-4"): {"model": "gpt-4", "tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]}
-    },
+    rejects={("file_search", "gpt-4"): _offer("gpt-4", {"type": "file_search", "vector_store_ids": ["vs_1"]})},
     fix="Declare tools that the model has, or use another model.",
 )
 def hosted_tool_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
@@ -43,26 +45,17 @@ def hosted_tool_unsupported(request: Request, family: Model | None) -> Iterator[
         ),
     ],
     rejects={
-        ("shell", "gpt-4o-mini-2024-07-18"): {
-            "model": "gpt-4o-mini",
-            "tools": [{"type": "shell", "environment": {"type": "container_auto"}}],
-        },
-        ("image_generation", "gpt-5.3-codex-spark"): {
-            "model": "gpt-5.3-codex-spark",
-            "tools": [{"type": "image_generation"}],
-        },
-        ("computer_use_preview", "gpt-5.5-2026-04-23"): {
-            "model": "gpt-5.5",
-            "tools": [
-                {"type": "web_search"},
-                {"type": "computer_use_preview", "display_height": 1, "display_width": 1, "environment": "mac"},
-            ],
-        },
+        ("shell", "gpt-4o-mini-2024-07-18"): _offer(
+            "gpt-4o-mini", {"type": "shell", "environment": {"type": "container_auto"}}
+        ),
+        ("image_generation", "gpt-5.3-codex-spark"): _offer("gpt-5.3-codex-spark", {"type": "image_generation"}),
+        ("computer_use_preview", "gpt-5.5-2026-04-23"): _offer(
+            "gpt-5.5",
+            {"type": "web_search"},
+            {"type": "computer_use_preview", "display_height": 1, "display_width": 1, "environment": "mac"},
+        ),
     },
-    accepts=[
-        {"model": "gpt-5.5", "tools": [{"type": "computer"}]},
-        {"model": "my-deployment", "tools": [{"type": "image_generation"}]},
-    ],
+    accepts=[_offer("gpt-5.5", {"type": "computer"}), _offer("my-deployment", {"type": "image_generation"})],
     fix="Declare tools that the model has, or use another model.",
 )
 def tool_unsupported(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
@@ -88,14 +81,11 @@ def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]
         "public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"
     ),
     rejects={
-        "gpt-4.1-mini": {
-            "model": "gpt-4.1-mini",
-            "tools": [{"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}],
-        }
+        "gpt-4.1-mini": _offer("gpt-4.1-mini", {"type": "web_search", "filters": {"allowed_domains": ["example.com"]}})
     },
     accepts=[
-        {"model": "gpt-5", "tools": [{"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}]},
-        {"model": "gpt-4.1-mini", "tools": [{"type": "web_search"}]},
+        _offer("gpt-5", {"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}),
+        _offer("gpt-4.1-mini", {"type": "web_search"}),
     ],
     fix="Leave the filters out, or use a newer model.",
 )
@@ -148,12 +138,12 @@ def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
         yield {"names": ", ".join(names)}
 
 
-_IMAGEGEN: Json = {
-    "type": "namespace",
-    "name": "image_gen",
-    "description": "",
-    "tools": [{"type": "function", "name": "imagegen"}],
-}
+def _namespace(name: str, description: str, function: str) -> Json:
+    functions = [{"type": "function", "name": function}]
+    return {"type": "namespace", "name": name, "description": description, "tools": functions}
+
+
+_IMAGEGEN, _WEB_NAMESPACE = _namespace("image_gen", "", "imagegen"), _namespace("web", "d", "f")
 
 
 @rule(
@@ -169,11 +159,11 @@ _IMAGEGEN: Json = {
         reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is accepted", "2026-07-12"),
         reported("public reports of eight more origins", "2026-08"),
     ],
-    rejects=[{"model": "gpt-5.5", "tools": [_IMAGEGEN, {"type": "image_generation"}]}],
+    rejects=[_offer("gpt-5.5", _IMAGEGEN, {"type": "image_generation"})],
     accepts=[
-        {"model": "gpt-5.6-sol", "tools": [_IMAGEGEN, {"type": "image_generation"}]},
-        {"model": "gpt-5.5", "tools": [_IMAGEGEN]},
-        {"model": "gpt-5.5", "tools": [{**_IMAGEGEN, "name": "pictures"}, {"type": "image_generation"}]},
+        _offer("gpt-5.6-sol", _IMAGEGEN, {"type": "image_generation"}),
+        _offer("gpt-5.5", _IMAGEGEN),
+        _offer("gpt-5.5", {**_IMAGEGEN, "name": "pictures"}, {"type": "image_generation"}),
     ],
     fix="Declare one of them, or name the namespace differently.",
 )
@@ -182,14 +172,6 @@ def function_named_like_hosted(request: Request, family: Model | None) -> Iterat
     if family and family.turns == "current_turn" and "image_generation" in tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
-
-
-_WEB_NAMESPACE: Json = {
-    "type": "namespace",
-    "name": "web",
-    "description": "d",
-    "tools": [{"type": "function", "name": "f"}],
-}
 
 
 @rule(
@@ -203,11 +185,8 @@ _WEB_NAMESPACE: Json = {
         reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
     ],
     assumed="that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there",
-    rejects={"web": {"model": "gpt-5.5", "tools": [_WEB_NAMESPACE, {"type": "web_search"}]}},
-    accepts=[
-        {"model": "gpt-5.5", "tools": [_WEB_NAMESPACE]},
-        {"model": "gpt-5.6-sol", "tools": [_WEB_NAMESPACE, {"type": "web_search"}]},
-    ],
+    rejects={"web": _offer("gpt-5.5", _WEB_NAMESPACE, {"type": "web_search"})},
+    accepts=[_offer("gpt-5.5", _WEB_NAMESPACE), _offer("gpt-5.6-sol", _WEB_NAMESPACE, {"type": "web_search"})],
     fix="Name the namespace differently.",
 )
 def namespace_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
