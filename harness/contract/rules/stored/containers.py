@@ -63,7 +63,7 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     error=bad_request(EXPIRED_WORDS),
     source=EXPIRED_SOURCES,
     assumed="that its files are refused as a response with it is",
-    rejects={EXPIRED_WORDS: after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME))},
+    rejects=[after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME))],
     accepts=[
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME - 60)),
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}", skip=LIFETIME)),
@@ -132,13 +132,13 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
     error=bad_request(EXPIRED_WORDS),
     source=EXPIRED_SOURCES,
     assumed="that the latest call decides when a conversation has several",
-    rejects={
-        EXPIRED_WORDS: after(
+    rejects=[
+        after(
             {**_code_body({"type": "auto"}), "input": "Plot it."},
             Case({**_code_body({"type": "auto"}), "previous_response_id": "{0.id}"}, skip=LIFETIME),
             turns=[_PLOT],
         )
-    },
+    ],
     accepts=[
         after(
             {**_code_body({"type": "auto"}), "input": "Plot it."},

@@ -226,7 +226,7 @@ _NOT_SEARCHABLE = (
         reported("https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/454: of an attachment", "2025-06-12"),
     ],
     assumed="that `file_id` and `files` are named as `file_ids` is; of other extensions nothing is known",
-    rejects={_NOT_SEARCHABLE: after(CSV_FILE, Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores"))},
+    rejects=[after(CSV_FILE, Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores"))],
     accepts=[after(UPLOAD_FILE, CREATE_FILLED_STORE)],
     fix="Convert the file, say to `.txt` or `.json`, or give it to the code interpreter.",
 )

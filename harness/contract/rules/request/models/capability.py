@@ -136,7 +136,7 @@ def truncation_unsupported(request: Request, family: Model | None) -> Iterator[J
         reported("a public test with the whole error, of another tier", "2026-09"),
         reported("the tests of inspect_ai, run against the API: gpt-4o", "2026"),
     ],
-    rejects={NO_FLEX.message: {"model": "gpt-4.1", "service_tier": "flex"}},
+    rejects=[{"model": "gpt-4.1", "service_tier": "flex"}],
     accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
