@@ -127,7 +127,7 @@ def _refuse_reference(uri: str) -> NoReturn:
     raise ValueError(f"{uri} is not read: a schema stands alone")
 
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_SMALL = 4096
 """The longest schema, in bytes, whose problem is cached and of which all problems are compared.
 
@@ -160,7 +160,7 @@ def _find_problem(schema: Any, raw: bytes) -> str:
 
 @cache
 def _meta_validator() -> jsonschema_rs.Validator:
-    return compile_schema({"$schema": _DRAFT, "$ref": _DRAFT})
+    return compile_schema({"$schema": DRAFT, "$ref": DRAFT})
 
 
 def _find_misfits(schema: Any, *, every: bool) -> Iterator[tuple[int, str]]:

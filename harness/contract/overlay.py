@@ -37,6 +37,7 @@ from typing import Any
 import orjson
 import yaml
 
+from harness.contract.rule import LEVELS
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
@@ -183,7 +184,6 @@ ARGUMENT_TYPES = {
     name: dict if name in ("define", "replace", "merge", "members") else list for name in OVERLAY_OPERATIONS
 }
 
-LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

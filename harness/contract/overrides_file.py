@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from harness.api.http.dialects import PROVIDERS
 from harness.api.operations import OPERATIONS
 from harness.contract.overrides import (
     KINDS,
@@ -49,7 +50,6 @@ from harness.core.errors import ApiError, ConfigError
 from harness.core.text import show
 
 FORMAT = 1
-DIALECT_NAMES = ("openai", "azure", "foundry")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FIELD = re.compile(r"\{(\w*)\}")
 _FACTS = ("model", "path", "value")
@@ -201,7 +201,7 @@ def _read_condition(read: _Reader, own: Mapping[str, Lined]) -> Condition:
     models = tuple(read.text(model, "a model") for model in read.items(own.get("models"), "`models`"))
     members = tuple(_read_member_condition(read, member) for member in read.items(own.get("when"), "`when`"))
     on = read.one_of(own.get("operation"), "the operation", OPERATIONS, CREATE_RESPONSE)
-    return Condition(on, read.one_of(own.get("dialect"), "the dialect", DIALECT_NAMES, "openai"), models, members)
+    return Condition(on, read.one_of(own.get("dialect"), "the dialect", PROVIDERS, "openai"), models, members)
 
 
 def _read_member_condition(read: _Reader, node: Lined) -> MemberCondition:

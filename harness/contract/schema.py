@@ -18,14 +18,13 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from harness.contract.compile_schema import compile_schema
+from harness.contract.compile_schema import DRAFT, compile_schema
 from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries, suggest_nearest
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 from harness.core.limits import paused_collection
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
 RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
 MAX_DAYS = 4096
 """The number of root and day pairs for which the schema is cached."""

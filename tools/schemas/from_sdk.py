@@ -12,7 +12,8 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import Any
 
-from harness.contract.schema import DRAFT, with_definitions
+from harness.contract.compile_schema import DRAFT
+from harness.contract.schema import with_definitions
 from harness.core.errors import SchemaError, missing_extra
 from harness.core.exchange import Json
 

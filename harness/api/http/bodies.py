@@ -323,7 +323,7 @@ def undo_encodings(raw: bytes, headers: Mapping[str, str], limit: int | None = N
         coding = headers.get("content-encoding", "")
         if "deflate" in coding:
             return _decode_deflate(raw, most)
-        return _decode_with_library("brotli", raw, most) if "br" in coding and not _is_text(raw) else raw
+        return _decode_with_library("brotli", raw, most) if "br" in coding and not _is_utf8(raw) else raw
     except Exception:  # each library has its own errors for damaged data
         return None
 
@@ -379,14 +379,6 @@ def _brotli_pieces(module: Any, raw: bytes) -> Iterator[bytes]:
 def _zstd_pieces(module: Any, raw: bytes) -> Iterator[bytes]:
     reader = module.ZstdDecompressor().stream_reader(raw, read_across_frames=False)
     return iter(lambda: reader.read(1 << 16), b"")
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _join_chunks(raw: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
+from harness.contract.schema import allowed_types, deref, discriminator_values, json_type
 from harness.core.exchange import Json
 from tests.contract.evidence.samples.mutate import KEYS, Path, instance
 
@@ -72,7 +72,7 @@ class Breaker:
         """Yield the breaks of a place: its type, the key of its union, then each of its branches."""
         leaves = list(self._leaves(node))
         types = allowed_types(self.root, node)
-        if wrong := [value for value in WRONG if not {_type(value), *_wider(value)} & types]:
+        if wrong := [value for value in WRONG if not {json_type(value), *_wider(value)} & types]:
             yield from (Broken(id(leaf), "type", wrap(wrong[0]), "type", path) for leaf in leaves if "type" in leaf)
         objects = [leaf for leaf in leaves if leaf.get("type") == "object"]
         keys = {
@@ -182,9 +182,5 @@ def _breaking(pattern: str, leaf: Json, good: str) -> str:
     return min(wrong, key=lambda text: sum(not re.search(pattern, text) for pattern in others))
 
 
-def _type(value: Any) -> str:
-    return "null" if value is None else JSON_TYPES[type(value)]
-
-
 def _wider(value: Any) -> list[str]:
-    return ["number"] if _type(value) == "integer" else []
+    return ["number"] if json_type(value) == "integer" else []

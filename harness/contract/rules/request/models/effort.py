@@ -8,12 +8,10 @@ from harness.api.http.dialects import OPENAI
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
-from harness.contract.rules.request.models.sampling import reasoning_options
+from harness.contract.rules.request.models.sampling import TERRA, reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
-
-TERRA = "gpt-5.6-terra"
 
 
 @rule(

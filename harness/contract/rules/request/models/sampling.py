@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import Model, When
+from harness.api.responses import LOGPROBS
 from harness.contract.rule import Case, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
@@ -12,7 +13,6 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 TERRA = "gpt-5.6-terra"
-LOGPROBS = "message.output_text.logprobs"
 
 
 def reasoning_options(request: Request) -> Json:
