@@ -202,11 +202,8 @@ HEADER = f"""\
 
 
 class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Dumps YAML without aliases."""
-
     def ignore_aliases(self, _: Any) -> bool:
-        """Return True, so that a repeated value is written out each time."""
-        return True
+        return True  # a repeated value is written out each time
 
 
 def render_overrides(overrides: Overrides) -> str:

@@ -230,10 +230,7 @@ VERSIONS_PATH = "/agents/{agent_name}/versions"
 
 
 def _put_version(world: World, version: object) -> None:
-    """Store a version as an answer shows it, replacing one with the same number.
-
-    A version without a number, which a recorder may have masked, is ignored.
-    """
+    """Store a version as an answer shows it, in place of the one with its number; ignore one whose number is masked."""
     if not isinstance(version, dict) or not isinstance(version.get("definition"), dict):
         return
     name, number = version.get("name"), version.get("version")

@@ -20,14 +20,8 @@ def said(text: str, **members: Any) -> Json:
     return {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [part], **members}
 
 
-CALL = {
-    "type": "function_call",
-    "id": "fc_1",
-    "call_id": "call_1",
-    "name": "f",
-    "arguments": '{"x":1}',
-    "status": "completed",
-}
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": '{"x":1}'}
+CALL |= {"status": "completed"}
 
 
 def script(*interactions: Interaction) -> RecordedScript:

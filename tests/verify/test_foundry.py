@@ -194,10 +194,8 @@ class TestBodiesOfTheTestProxy:
     @pytest.mark.parametrize(
         ("kind", "body", "raw"),
         [
-            *(
-                (kind, "UEsDBP8=", b"PK\3\4\xff")
-                for kind in ("application/zip", "application/octet-stream", "image/png")
-            ),
+            *((kind, "UEsDBP8=", b"PK\3\4\xff") for kind in ("application/zip", "image/png")),
+            ("application/octet-stream", "UEsDBP8=", b"PK\3\4\xff"),
             ("text/plain", "UEsDBP8=", b"UEsDBP8="),
             ("application/zip", "Sanitized", b"Sanitized"),
             ("application/xml", "<a/>", b"<a/>"),
@@ -266,11 +264,8 @@ class TestWhatAProjectHadBefore:
     @pytest.mark.parametrize(
         "line",
         [
-            *(
-                "GET /connections/mine",
-                "POST /connections/mine/getConnectionWithCredentials",
-                "GET /deployments/gpt-4o",
-            ),
+            *("GET /connections/mine", "POST /connections/mine/getConnectionWithCredentials"),
+            "GET /deployments/gpt-4o",
             *("GET /indexes/mine/versions/7", "GET /datasets/mine/versions/2.1", "GET /memory_stores/mine"),
             *("GET /toolboxes/mine", "GET /toolboxes/mine/versions/9", "PATCH /toolboxes/mine", "GET /skills/mine"),
             *("GET /agents/helper/endpoint/sessions/5", "DELETE /agents/helper/versions/31"),
@@ -349,11 +344,7 @@ class TestWhatARecordingMakes:
     [
         ("GET /agents", None, {"data": [5], "object": "list"}),
         ("GET /agents/helper/versions", None, {"data": [version(2) | {"id": []}, 5, version(3) | {"version": 3}]}),
-        (
-            "POST /agents/helper/versions",
-            {"definition": {"kind": "prompt", "model": "m"}},
-            version(structured_inputs=5),
-        ),
+        ("POST /agents/helper/versions", {"definition": {"kind": "prompt"}}, version(structured_inputs=5)),
         ("POST /memory_stores", {"name": "m", "definition": {"kind": "default"}}, {"name": "m", "definition": {}}),
         ("POST /memory_stores/m", [5], {}),
         ("PATCH /toolboxes/mine", {"default_version": 5}, {"default_version": []}),

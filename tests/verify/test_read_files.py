@@ -166,11 +166,8 @@ def test_documents_of_one_file_are_one_conversation(write: Write) -> None:
         ("!!python/object/apply:builtins.iter {args: [['{\"model\"', ': \"x\"}']]}", {"model": "x"}),
         ("!!python/object/apply:builtins.iter [['{\"model\": \"x\"}']]", {"model": "x"}),
         ("!!python/object/apply:os.system ['exit 1']", None),
-        ("{model: !!str 1, date: 2026-04-09, n: [!!int '3', 1.5, 1., .5e1, 1:30, yes, ~, true, False, nUll, 0x1, -, =]}",
-         {"model": "1", "date": "2026-04-09",
-          "n": [3, 1.5, 1.0, 5.0, "1:30", "yes", None, True, False, "nUll", "0x1", "-", "="]}),
-        ("{<<: {model: x, input: y}, model: z}", {"model": "z", "input": "y"}),
-        ("{model: &m x, input: *m}", {"model": "x", "input": "x"}),
+        ("{model: !!str 1, date: 2026-04-09, n: [!!int '3', 1., True, False, nUll, -, =]}",
+         {"model": "1", "date": "2026-04-09", "n": [3, 1.0, True, False, "nUll", "-", "="]}),
     ],
 )  # fmt: skip
 def test_tags_are_read_and_never_run(tagged: str, body: Any, write: Write) -> None:
@@ -198,7 +195,7 @@ def test_flow_style_is_yaml_too(write: Write) -> None:
 
 class TestFiles:
     def test_folders_give_recordings_sorted_and_named_files_are_always_read(self, write: Write, tmp_path: Path) -> None:
-        names = [
+        names = (
             "b.yaml",
             "a/z.json.gz",
             "a/y.HAR",
@@ -208,20 +205,12 @@ class TestFiles:
             "c/u.yml",
             "c/t.yaml.gz",
             "s",
-        ]
+        )
         for name in names:
             write(b"", name)
         found = [path.relative_to(tmp_path).as_posix() for path in files([tmp_path / "a" / "x.txt", tmp_path])]
-        assert found == [
-            "a/x.txt",
-            "b.yaml",
-            "a/y.HAR",
-            "a/z.json.gz",
-            "c/t.yaml.gz",
-            "c/u.yml",
-            "c/v.ndjson",
-            "c/w.jsonl",
-        ]
+        in_order = ["b.yaml", "a/y.HAR", "a/z.json.gz", "c/t.yaml.gz", "c/u.yml", "c/v.ndjson", "c/w.jsonl"]
+        assert found == ["a/x.txt", *in_order]
 
     def test_no_folder_is_entered_twice(self, write: Write, tmp_path: Path) -> None:
         file = write(b"", "a/b/c.yaml")

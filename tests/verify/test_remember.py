@@ -11,6 +11,7 @@ from tests.support.recordings import judged
 from tests.support.slow import slow_except_every
 from tests.verify.foundry import AT, call, proxy_file
 
+OPTIONS = {"user_profile_enabled": True, "chat_summary_enabled": True}
 STORE = {
     "object": "memory_store",
     "id": "memstore_1",
@@ -19,12 +20,7 @@ STORE = {
     "name": "m",
     "description": "",
     "metadata": {},
-    "definition": {
-        "kind": "default",
-        "chat_model": "c",
-        "embedding_model": "e",
-        "options": {"user_profile_enabled": True, "chat_summary_enabled": True},
-    },
+    "definition": {"kind": "default", "chat_model": "c", "embedding_model": "e", "options": OPTIONS},
 }
 CONNECTION = {
     "name": "c",

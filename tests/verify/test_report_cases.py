@@ -264,12 +264,6 @@ def test_an_exchange_has_its_request_its_operation_and_its_answer() -> None:
     assert (one.answer.rule, one.answer.disconnection, one.answer.events) == (None, "", None)
 
 
-def test_a_stream_is_its_events_and_the_object_of_the_last() -> None:
-    events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", "completed")]
-    (one,) = build_journal([streamed(sse(*events), request=HI)]).exchanges
-    assert (one.answer.body, one.answer.events) == (SAID, events)
-
-
 def test_a_refusal_names_the_rule_with_which_the_mock_refuses_it() -> None:
     (refused,) = recorded({**HI, "input": 3})
     (one,) = build_journal([over_http(refused["request"], refused["response"], status=400)]).exchanges
@@ -298,10 +292,10 @@ def test_a_request_that_is_not_known_is_held_to_no_form() -> None:
 
 
 @pytest.mark.parametrize(("end", "broke"), [("in_progress", "cut off"), ("completed", "")])
-def test_a_stream_that_broke_off_before_its_end_says_so(end: str, broke: str) -> None:
+def test_a_stream_is_its_events_and_the_object_of_the_last_and_says_if_it_broke_off(end: str, broke: str) -> None:
     events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", end)]
     (one,) = build_journal([streamed(sse(*events), request=HI, cut=True)]).exchanges
-    assert one.answer.disconnection == broke
+    assert (one.answer.body, one.answer.events, one.answer.disconnection) == (SAID, events, broke)
 
 
 def test_an_answer_that_never_came_says_so_and_one_of_which_long_values_are_cut_is_whole() -> None:

@@ -139,10 +139,7 @@ def _polly_pieces(text: str) -> list[str]:
 
 
 def _unwrap_vcr_body(body: Any) -> Any:
-    """Unwrap `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and the like.
-
-    Return any other body unchanged.
-    """
+    """Unwrap `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and the like; no other body changes."""
     members = normalize_names(body) if isinstance(body, dict) else {}
     # A body of the API may itself have a member `string`; a wrapper has no other members.
     if not members.keys() & _VCR_MEMBERS or members.keys() - _VCR_MEMBERS - {"encoding"}:

@@ -15,17 +15,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.api.http import bodies
+from harness.api.http import bodies, dialects
 from harness.api.http.bodies import parse_query
-from harness.api.http.dialects import (
-    PROVIDERS,
-    guess_provider,
-    is_host_hidden,
-    path_below_root,
-    provider_by_headers,
-    provider_of_host,
-    split_url,
-)
 from harness.cassettes.format.interaction import Chunk, Interaction
 from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Finding, Json
@@ -89,12 +80,12 @@ class Recorded(NamedTuple):
 
 def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded:
     """Parse an interaction, which has this number (from 1) in the file of this name."""
-    host, path, query = split_url(interaction.uri)
+    host, path, query = dialects.split_url(interaction.uri)
     request, raw = bodies.decode_request(interaction.body, interaction.headers)
     answer = bodies.decode_answer(interaction.answer, interaction.answer_headers)
     flags = answer.flags | _find_flags(interaction)
     # Some recorders mask the whole URL; the answer to a POST then reveals the path.
-    if is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
+    if dialects.is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
         path, flags = "/v1/responses", flags | {"inferred"}
     provider, guessed = _find_provider(interaction, host, path, request, answer)
     if _PATH_PLACEHOLDER.search(path) or _has_masked_id(orjson.dumps([path, request, *answer[:2]])):
@@ -156,12 +147,12 @@ def _find_provider(
     interaction: Interaction, host: str, path: str, request: Any, answer: bodies.DecodedAnswer
 ) -> tuple[str, bool]:
     noted = interaction.notes.get("provider")
-    known = noted if noted in PROVIDERS else provider_of_host(host, path)
-    if not known and is_host_hidden(host):
-        known = provider_by_headers(path, interaction.answer_headers)
+    known = noted if noted in dialects.PROVIDERS else dialects.provider_of_host(host, path)
+    if not known and dialects.is_host_hidden(host):
+        known = dialects.provider_by_headers(path, interaction.answer_headers)
     if known or host:
         return known, False
-    guess = guess_provider(path, request, answered_object(*answer[:2]))
+    guess = dialects.guess_provider(path, request, answered_object(*answer[:2]))
     return guess, bool(guess)
 
 
@@ -171,14 +162,11 @@ def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: 
         return False
     if raw is not None:
         return not interaction.headers.get("content-type", "").startswith(_NON_JSON_TYPES)
-    return request is None and _PATHS_WITH_BODY.fullmatch(path_below_root(path) or "") is not None
+    return request is None and _PATHS_WITH_BODY.fullmatch(dialects.path_below_root(path) or "") is not None
 
 
 def _find_date(interaction: Interaction, answer: bodies.DecodedAnswer) -> str:
-    """Return the time of the recording, from its recorder, its source, a header or a created object.
-
-    Empty if unknown.
-    """
+    """Return the time of the recording, from its recorder, its source, a header or a created object; may be empty."""
     published = str(interaction.origin.get("date") or "")
     for text in (
         interaction.date,
@@ -208,10 +196,7 @@ _DATA = re.compile(rb"(?:^|[\r\n])data:")
 
 
 def find_event_times(chunks: Sequence[Chunk]) -> tuple[float, ...]:
-    """Return the seconds from the first data until each event of a stream was complete.
-
-    Empty if no times were recorded.
-    """
+    """Return the seconds from the first data until each event of a stream was complete; empty without times."""
     # Recorders without a clock give all chunks the same time.
     if len(chunks) < 2 or chunks[0][0] == chunks[-1][0]:
         return ()

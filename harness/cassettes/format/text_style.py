@@ -38,7 +38,6 @@ class _Dumper(yaml.SafeDumper):
     """Dumps a repeated value in full each time, so that every exchange is complete."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Never use an alias."""
         return True
 
     def analyze_scalar(self, scalar: str) -> ScalarAnalysis:

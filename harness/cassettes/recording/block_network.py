@@ -90,10 +90,7 @@ def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None 
 
 
 def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """Return the host and port that a call names.
-
-    None if it names no host but, for example, a path in the file system.
-    """
+    """Return the host and port that a call names; None for anything else, such as a path in the file system."""
     found = args[entrance.place] if len(args) > entrance.place else options.get(entrance.name)
     if entrance.name == "address":
         return (_host_text(found[0]), found[1]) if isinstance(found, tuple) else None

@@ -66,10 +66,7 @@ class Replay:
         self._requests = [comparable_request(interaction, self._answer_ids) for interaction in self.interactions]
 
     def play(self, request: Interaction) -> Interaction | NoMatch:
-        """Return the recorded interaction for this request, and mark it as played.
-
-        The answer of `request` is ignored.
-        """
+        """Return the recorded interaction for this request, whose own answer is ignored, and mark it as played."""
         wanted = self.comparable(request)
         matches = [number for number, recorded in enumerate(self._requests) if recorded == wanted]
         fresh = next((number for number in matches if number not in self._played), None)

@@ -249,10 +249,7 @@ class Recorder:
 
 @contextmanager
 def open_recorder(path: Path, header: CassetteHeader, *, secrets: Iterable[str] = ()) -> Iterator[Recorder]:
-    """Open a recorder under its cassette's lock.
-
-    The cassette is written at the end of the block, even after an error.
-    """
+    """Open a recorder under its cassette's lock; it writes at the end of the block, even after an error."""
     with lock_cassette(path):
         recorder = Recorder(path, header, secrets=secrets, recovered=recover_recording(path))
         try:

@@ -43,10 +43,7 @@ HOW_TO_RECORD = f"Record it with `{COMMAND} record`, or change the request."
 
 
 def load_recordings(path: Path) -> tuple[Interaction, ...]:
-    """Load the interactions of a cassette, or of all cassettes in a folder, sorted by name.
-
-    ConfigError without recordings.
-    """
+    """Load the interactions of a cassette, or of all in a folder, sorted by name; ConfigError without recordings."""
     interactions: list[Interaction] = []
     for file in files([path]):
         try:

@@ -164,10 +164,7 @@ class Masker:
     _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
-        """Mask the secrets in a text.
-
-        `inner` marks content of a model, tool or user, as opposed to objects of the API.
-        """
+        """Mask the secrets in a text; `inner` marks content of a model, tool or user, not objects of the API."""
         if depth > MAX_ENCODINGS:
             raise Unsearchable(f"a text is wrapped in more than {MAX_ENCODINGS} encodings; record without it.")
         if is_json(text):
@@ -218,10 +215,7 @@ class Masker:
     def mask_json(
         self, text: str, replacements: Mapping[JsonPath, str] | None = None, depth: int = 0, *, inner: bool = False
     ) -> str:
-        """Mask the secrets in a JSON text and change nothing else.
-
-        `replacements` are strings that are masked already.
-        """
+        """Mask the secrets in a JSON text, except in `replacements`, masked already; change nothing else."""
         parts, at = list[str](), 0
         strings = find_strings(text)
         labels = find_labels(text, strings)

@@ -231,10 +231,7 @@ def _cross_boundaries(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _cut_row(row: tuple[int, int], joined: str, starts: Sequence[int]) -> Iterator[str]:
-    """Cut a secret at the boundaries of the texts.
-
-    Yield nothing if ordinary words follow, which may not be part of it.
-    """
+    """Cut a secret at the boundaries of the texts; no pieces if ordinary words follow, which may not be part of it."""
     inner = starts[bisect_right(starts, row[0]) : bisect_left(starts, row[1])]
     pieces = [joined[start:end] for start, end in pairwise([row[0], *inner, row[1]])]
     if not all((bool(_RANDOM.search(piece)) and not piece.isdigit()) for piece in pieces[1:]):

@@ -242,10 +242,7 @@ def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool
 
 
 def render_by_mock(live: Recorded, world: World) -> Recorded | None:
-    """Render the mock's answer to the same request with the same items; None if the mock cannot.
-
-    `world` remembers the earlier live answers.
-    """
+    """Render the mock's answer to the same request with the same items, after the live answers in `world`, or None."""
     final = renderable_response(answer_object(live))
     if final is None or not is_response_request(live) or final["status"] != "completed":
         return None

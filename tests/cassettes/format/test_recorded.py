@@ -28,20 +28,17 @@ def test_what_was_published_is_transcribed(level: str, transcribed: bool) -> Non
     assert ("transcribed" in of(origin={"level": level, "where": "x"}).flags) is transcribed
 
 
-def test_it_is_named_by_its_file_and_place() -> None:
-    assert (of().id, of().file) == ("a.yaml#3", "a.yaml")
-
-
 @pytest.mark.parametrize(
     ("notes", "id", "file"),
     [
+        ({}, "a.yaml#3", "a.yaml"),
         ({"id": "p/b#c.yaml#7"}, "p/b#c.yaml#7", "p/b#c.yaml"),
         ({"id": "own"}, "own", "a.yaml"),
         ({"id": ""}, "a.yaml#3", "a.yaml"),
         ({"id": 7}, "a.yaml#3", "a.yaml"),
     ],
 )
-def test_a_flat_exchange_may_have_a_name_of_its_own(notes: dict[str, Any], id: str, file: str) -> None:
+def test_it_is_named_by_its_file_and_place_or_itself(notes: dict[str, Any], id: str, file: str) -> None:
     assert (of(notes=notes).id, of(notes=notes).file) == (id, file)
 
 

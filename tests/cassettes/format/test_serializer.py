@@ -206,14 +206,17 @@ class TestEditedByHand:
         text = text_of(over_http(REQUEST, ANSWER)).replace('"model": "gpt-4.1",', '"model": gpt')
         assert parse_cassette(text, "it").interactions[0].body.startswith(b'{\n  "model": gpt')
 
-    def test_a_longer_stream_ends_in_a_longer_chunk(self):
-        text = text_of(streamed(b"data: 1\n", b"\n")).replace("data: 1", "data: 1 and more")
-        chunks = [data for _, data in parse_cassette(text, "it").interactions[0].chunks]
-        assert chunks == [b"data: 1 ", b"and more\n\n"]
-
-    def test_a_shorter_one_has_fewer(self):
-        text = text_of(streamed(b"data: 1\n", b"data: 2\n\n")).replace("        data: 2\n", "")
-        assert b"".join(data for _, data in parse_cassette(text, "it").interactions[0].chunks) == b"data: 1\n\n"
+    @pytest.mark.parametrize(
+        ("old", "new", "chunks"),
+        [
+            ("data: 2", "data: 2 and more", [b"data: 1\n", b"data: 2 ", b"and more\n\n"]),
+            ("        data: 2\n", "", [b"data: 1\n", b"\n"]),
+        ],
+        ids=["longer", "shorter"],
+    )
+    def test_a_stream_that_became_longer_ends_in_a_longer_chunk_and_a_shorter_one_has_fewer(self, old, new, chunks):
+        text = text_of(streamed(b"data: 1\n", b"data: 2\n", b"\n")).replace(old, new)
+        assert [data for _, data in parse_cassette(text, "it").interactions[0].chunks] == chunks
 
     @pytest.mark.parametrize(
         ("old", "new", "says"),
@@ -222,7 +225,7 @@ class TestEditedByHand:
             (FORMAT, "  format: one", "harness.format: expected a whole number: the format of the cassette."),
             (f"{FORMAT}\n", "", "harness: without `format`; expected the header: format, recorded,"),
             ("  recorded: '2026-09-21'", "  recorded: 5", "harness.recorded: expected the day of the recording"),
-            ("  dialect: azure", "  dialect: bedrock", "harness.dialect: expected openai, azure or foundry."),
+            ("  dialect: azure", "  dialect: sk-secret", "harness.dialect: expected openai, azure or foundry."),
             ("  dialect: azure", "  dialekt: azure", "harness: with `dialekt`; expected the header: format"),
             ("version: 1\n", "", "the file: without `version`; expected a cassette with version, harness"),
             (ARRIVAL, "    - [soon, 53]", "interactions[0].wire.arrivals[0][0]: expected seconds"),
@@ -249,18 +252,13 @@ class TestEditedByHand:
         with pytest.raises(UnreadableRecording) as caught:
             parse_cassette(text.replace(old, new).partition("\n#")[0], "it")
         assert says in str(caught.value)
+        assert "sk-secret" not in str(caught.value)
         assert str(caught.value).startswith("it: ")
         assert re.search(r"Record it again, or fix that place\.$|Update it, or record it again\.$", str(caught.value))
 
     def test_yaml_that_is_none_is_named_by_its_line(self):
         with pytest.raises(UnreadableRecording, match=r"it: line .*: not YAML"):
             parse_cassette(text_of(over_http(REQUEST, ANSWER)).replace("interactions:", "interactions: ["), "it")
-
-    def test_a_value_is_never_quoted(self):
-        text = text_of(over_http(REQUEST, ANSWER)).replace("  dialect: azure", "  dialect: sk-secret")
-        with pytest.raises(UnreadableRecording) as caught:
-            parse_cassette(text, "it")
-        assert "sk-secret" not in str(caught.value)
 
 
 class TestTheSchema:
@@ -321,10 +319,6 @@ def test_what_came_at_once_has_no_times():
 def test_other_files_are_no_cassettes(text):
     with pytest.raises(NotARecording, match="it: it has no recorded exchanges"):
         parse_cassette(text, "it")
-
-
-def test_the_same_interactions_give_the_same_text():
-    assert text_of(over_http(REQUEST, ANSWER)) == text_of(over_http(REQUEST, ANSWER))
 
 
 def test_verify_reads_it_with_what_its_header_says(tmp_path):

@@ -9,27 +9,10 @@ from hypothesis import strategies as st
 from harness.cassettes.format.text_style import dump_yaml
 
 ODD = [
-    "\n",
-    "\n\n",
-    " ",
-    "  ",
-    "---",
-    "...",
-    "#",
-    ": ",
-    "- ",
-    "|",
-    "\t",
-    "\r",
-    "\x85",
-    "\u2028",
-    "\ufeff",
-    "\x00",
-    "\x7f",
+    *("\n", "\n\n", " ", "  ", "---", "...", "#", ": ", "- ", "|"),
+    *("\t", "\r", "\x85", "\u2028", "\ufeff", "\x00", "\x7f", "a", "é", "\U0001f600", "\ufffe", "\U0010ffff"),
 ]
-TEXTS = st.lists(st.sampled_from([*ODD, "a", "é", "\U0001f600", "\ufffe", "\U0010ffff"]) | st.text(max_size=3)).map(
-    "".join
-)
+TEXTS = st.lists(st.sampled_from(ODD) | st.text(max_size=3)).map("".join)
 
 
 class PlainDumper(yaml.SafeDumper):

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
 
 import pytest
 
 from harness.cassettes.files import read_cassette
 from harness.cassettes.recording.vcr import use_cassette
-from harness.faults import hang_up
-from harness.items import message
-from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.world.mock import Mock
 from tests.support.processes import free_port
 from tests.support.servers.live_server import over_tls
 from tests.support.servers.stalling import STUCK, TRICKLING, stalling
 
 ASKED = {"model": "gpt-4.1", "input": "hi"}
 AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[tuple[MockApi, str]]:
-    mock = MockApi()
-    with serve_in_thread(mock) as server:
-        yield mock, f"{server.base_url}/responses"
-
-
-@pytest.fixture
-def world(live: tuple[MockApi, str]) -> Iterator[Mock]:
-    yield live[0].open("sk-arrivals-0123456789")
-    live[0].close("sk-arrivals-0123456789")
 
 
 def ask(http, url, **options):
@@ -58,17 +40,6 @@ def test_the_error_and_the_recording_say_which_address_it_was(http, file):
     assert text.endswith(" Is its address right, and is the API up?")
     assert backend.failures[0].what == text
     assert (len(backend.failures), file.exists()) == (2, False)
-
-
-def test_one_that_is_answered_at_last_is_no_problem(http, live, world, file):
-    world.script(hang_up(), message("hello"))
-    with use_cassette(file, "all") as backend:
-        with pytest.raises(http.RemoteProtocolError):
-            ask(http, live[1])
-        assert len(backend.failures) == 1
-        ask(http, live[1])
-        assert backend.failures == []
-    assert file.exists()
 
 
 def test_an_answer_that_is_too_slow_is_none(http, file):

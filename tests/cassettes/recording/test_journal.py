@@ -20,6 +20,8 @@ from harness.cassettes.recording.journal import (
 from tests.support.cpu_time import cpu_time
 from tests.support.recordings import over_http
 
+HEADER = CassetteHeader("2026-01-02", "azure", command="responses-harness record -- me")
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -33,7 +35,7 @@ def entry(number, body=None, is_whole=True):
 def left(path, *entries, more=b""):
     """Leave a journal as a recorder that was killed does."""
     journal = Journal(path)
-    journal.write_header(CassetteHeader("2026-01-02", "azure", command="responses-harness record -- me"))
+    journal.write_header(HEADER)
     for one in entries:
         journal.append(one)
     journal.close()
@@ -52,19 +54,11 @@ def test_a_journal_that_was_left_becomes_a_cassette_of_its_own(path):
     recovered = recover_recording(path)
     assert recovered == Recovered(path.with_name("weather.recovered.yaml"), 3)
     assert str(recovered) == f"recovered 3 exchanges of a recording that was ended: {recovered.file}"
+    assert "recovered 1,544 exchanges of" in str(Recovered(path, 1544))
     assert bodies(recovered.file) == [b'{"n":1}', b'{"n":2}', b'{"n":3}']
-    header = read_cassette(recovered.file).header
-    assert (header.recorded, header.dialect, header.command) == (
-        "2026-01-02",
-        "azure",
-        "responses-harness record -- me",
-    )
+    assert read_cassette(recovered.file).header == HEADER
     assert (path.read_text(), journal_path(path).exists()) == ("the old cassette", False)
     assert recover_recording(path) is None
-
-
-def test_thousands_are_separated(path):
-    assert "recovered 1,544 exchanges of" in str(Recovered(path, 1544))
 
 
 def test_a_last_line_that_was_not_finished_does_not_count(path):
@@ -83,12 +77,14 @@ def test_damaged_lines_are_left_out_and_counted(path):
     assert "recovered 1 exchange of a recording that was ended, without 4 damaged lines: " in str(recovered)
 
 
+def is_told(path, words):
+    with pytest.raises(RecordError, match=rf"\.weather\.yaml\.journal: {words}"):
+        recover_recording(path)
+
+
 def test_a_file_of_another_program_is_reported_and_stays(path):
     journal_path(path).write_text("2026-11-28 started\n")
-    with pytest.raises(
-        RecordError, match=r"\.weather\.yaml\.journal: not a journal of a recording, as its name says\."
-    ):
-        recover_recording(path)
+    is_told(path, r"not a journal of a recording, as its name says\.")
     assert journal_path(path).exists()
 
 
@@ -106,10 +102,7 @@ def test_a_later_line_replaces_an_earlier_one_and_one_without_a_text_removes_it(
 
 def test_a_journal_that_cannot_be_read_is_named(path):
     journal_path(path).mkdir()
-    with pytest.raises(
-        RecordError, match=r"\.weather\.yaml\.journal: the journal .*cannot be read: Is a directory\. Make"
-    ):
-        recover_recording(path)
+    is_told(path, r"the journal .*cannot be read: Is a directory\. Make")
 
 
 def test_a_journal_that_cannot_be_composed_stays(path, monkeypatch):

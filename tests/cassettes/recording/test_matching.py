@@ -93,10 +93,8 @@ def test_an_id_that_an_answer_only_repeats_is_the_clients():
 
 def test_the_boundary_of_a_form_is_chance():
     def form(boundary):
-        kind = {"content-type": f"multipart/form-data; boundary={boundary}"}
-        return Interaction(
-            "POST", "https://api.openai.com/v1/files", kind, f"--{boundary}\r\n\r\nx\r\n--{boundary}--".encode(), 200
-        )
+        kind, body = f"multipart/form-data; boundary={boundary}", f"--{boundary}\r\n\r\nx\r\n--{boundary}--"
+        return Interaction("POST", "https://api.openai.com/v1/files", {"content-type": kind}, body.encode(), 200)
 
     assert isinstance(Replay([form("abc")]).play(form("xyz")), Interaction)
 
@@ -134,19 +132,14 @@ def test_an_empty_cassette_says_so():
     assert str(Replay([]).play(asking({}))) == "POST /v1/responses was not recorded: the cassette is empty"
 
 
-def test_websockets_stand_apart():
-    replay = Replay([socket(("client", {})), over_http({}, {})])
+def test_websockets_stand_apart_and_what_has_no_answer_is_not_played():
+    replay = Replay([socket(("client", {})), over_http({}, {}), asking({})])
     assert len(replay.interactions) == len(replay.sockets) == 1
 
 
 def test_a_query_is_shown():
     miss = Replay([over_http({}, {}, uri=f"{URI}?a=1")]).play(asking({}, uri=f"{URI}?a=2"))
-    assert "-  a=1" in miss.diff
-    assert "+  a=2" in miss.diff
-
-
-def test_what_has_no_answer_is_not_played():
-    assert Replay([asking({})]).interactions == ()
+    assert {"-  a=1", "+  a=2"} <= {*miss.diff}
 
 
 @pytest.mark.parametrize(
@@ -161,13 +154,6 @@ def test_what_has_no_answer_is_not_played():
         ("/elsewhere", "/v1"),
     ],
 )
-def test_where_the_api_begins_in_a_recording(path, begins):
-    assert api_root([Interaction("POST", f"https://host{path}")]) == begins
-
-
-def test_where_the_api_begins_is_read_from_the_first_address_that_has_it():
-    assert (
-        api_root([Interaction("GET", "https://host/elsewhere"), Interaction("GET", "https://host/openai/v1/models")])
-        == "/openai/v1"
-    )
-    assert api_root([]) == "/v1"
+def test_where_the_api_begins_is_read_from_the_first_address_that_has_it(path, begins):
+    one, elsewhere = Interaction("POST", f"https://host{path}"), Interaction("GET", "https://host/elsewhere")
+    assert (api_root([one]), api_root([elsewhere, one]), api_root([])) == (begins, begins, "/v1")

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -98,14 +99,9 @@ class TestWhatIsTakenDown:
         world.script(ONCE)
         answer = client.post(f"{front.origin}/v1/responses?a=b", json=HI, headers={**KEY, "x-mine": "1"})
         (interaction,) = front.interactions()
-        assert (interaction.method, interaction.uri, interaction.status, interaction.reason) == (
-            "POST",
-            f"{live}/v1/responses?a=b",
-            200,
-            "OK",
-        )
-        assert interaction.body == answer.request.content
-        assert interaction.answer == answer.content
+        assert (interaction.method, interaction.uri) == ("POST", f"{live}/v1/responses?a=b")
+        assert (interaction.status, interaction.reason) == (200, "OK")
+        assert (interaction.body, interaction.answer) == (answer.request.content, answer.content)
         assert (interaction.headers["x-mine"], interaction.answer_headers["content-type"]) == ("1", "application/json")
         assert not interaction.cut
 
@@ -171,16 +167,12 @@ class TestWhatIsTakenDown:
         gate = Gate()
         world.when(input="slow").script(pause(message("slow"), until=gate))
         world.script(message("fast"))
-        slow = threading.Thread(
-            target=client.post,
-            args=(f"{front.origin}/v1/responses",),
-            kwargs={"json": {**HI, "input": "slow"}, "headers": KEY},
-        )
-        slow.start()
-        assert wait_until(lambda: len(world.exchanges) == 1)
-        client.post(f"{front.origin}/v1/responses", json={**HI, "input": "fast"}, headers=KEY)
-        gate.open()
-        slow.join(60)
+        with ThreadPoolExecutor() as clients:
+            url, asked = f"{front.origin}/v1/responses", {**HI, "input": "slow"}
+            clients.submit(client.post, url, json=asked, headers=KEY)
+            assert wait_until(lambda: len(world.exchanges) == 1)
+            client.post(url, json={**HI, "input": "fast"}, headers=KEY)
+            gate.open()
         assert [b"slow" in interaction.body for interaction in front.interactions(2)] == [True, False]
 
 
@@ -190,12 +182,9 @@ class TestAnApiThatIsNotThere:
         with recorded(url) as front:
             answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
             assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
-            error_message = answer.json()["error"]["message"]
-            assert url.removesuffix("/v1") in error_message
-            assert "cannot be reached" in error_message
-            assert "--upstream" in error_message
-            assert front.recording.interactions == []
-            assert len(front.recording.problems) == 1
+            told = answer.json()["error"]["message"]
+            assert [part for part in (url[:-3], "cannot be reached", "--upstream") if part not in told] == []
+            assert (front.recording.interactions, len(front.recording.problems)) == ([], 1)
 
     def test_nor_is_one_whose_certificate_nobody_trusts(self, live, client, monkeypatch):
         monkeypatch.delenv("SSL_CERT_FILE")

@@ -73,25 +73,18 @@ class TestARequest:
             assert (refused.status_code, refused.headers["x-request-id"]) == (429, "req_1")
             assert client.player.misses == []
 
-    def test_requested_again_gets_the_next_answer_and_the_last_one_from_then_on(self):
+    def test_requested_again_gets_the_next_answer_and_then_the_last_and_another_key_begins_anew(self):
         with played(exchange("hi", "1"), exchange("hi", "2")) as client:
-            assert [client.reply_to("hi") for _ in range(3)] == ["1", "2", "2"]
-
-    def test_a_request_of_another_key_begins_anew(self):
-        with played(exchange("hi", "1"), exchange("hi", "2")) as client:
-            assert [client.reply_to("hi", key) for key in ("sk-a", "sk-b", "sk-a")] == ["1", "1", "2"]
+            keys = ("sk-a", "sk-b", "sk-a", "sk-a")
+            assert [client.reply_to("hi", key) for key in keys] == ["1", "1", "2", "2"]
 
     def test_an_unrecorded_request_is_reported_with_the_closest_and_what_differs(self):
         with played(exchange("Weather in Paris?", "18"), exchange("Ship it.", "Done.")) as client:
             missed = client.post("Weather in Oslo?")
             assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
-            answer = missed.json()["error"]["message"]
-            for part in (
-                '-  "input": "Weather in Paris?"',
-                '+  "input": "Weather in Oslo?"',
-                "responses-harness record",
-            ):
-                assert part in answer
+            lines = {*missed.json()["error"]["message"].splitlines()}
+            assert lines >= {'-  "input": "Weather in Paris?"', '+  "input": "Weather in Oslo?"'}
+            assert "Record it with `responses-harness record`, or change the request." in lines
             assert len(client.player.misses) == 1
 
     def test_a_request_whose_answer_was_cut_breaks_off_again(self):

@@ -368,16 +368,17 @@ def test_the_end_of_a_cut_recording_is_searched_too():
     assert clean.cut
 
 
-def test_configured_values_are_secrets_too():
-    taken = over_http({"input": "the word is swordfish-9"}, {})
-    (clean,) = scrub_interactions([taken], secrets=["swordfish-9", "short"])
-    assert b"swordfish" not in clean.body
+BASIC = f"Basic {base64.b64encode(b'jane:correct-horse').decode()}"
 
 
-def test_a_password_of_basic_access_is_one():
-    basic = base64.b64encode(b"jane:correct-horse").decode()
-    interactions = [over_http({"input": "correct-horse"}, {}, headers=JSON | {"proxy-authorization": f"Basic {basic}"})]
-    assert b"correct-horse" not in scrub_interactions(interactions)[0].body
+@pytest.mark.parametrize(
+    ("secret", "headers", "secrets"),
+    [("swordfish-9", {}, ["swordfish-9", "short"]), ("correct-horse", {"proxy-authorization": BASIC}, [])],
+    ids=["a configured value", "a password of basic access"],
+)
+def test_values_are_secret_wherever_they_occur(secret, headers, secrets):
+    one = over_http({"input": f"the word is {secret}"}, {}, headers=JSON | headers)
+    assert secret.encode() not in scrub_interactions([one], secrets)[0].body
 
 
 def test_binary_bodies_are_searched_for_keys_and_known_values():
@@ -400,6 +401,12 @@ def test_what_cannot_be_decoded_is_refused(member, headers):
     made = Interaction("POST", "/v1/responses", **{member: value, headers: {"content-encoding": "zstd"}})
     with pytest.raises(Unsearchable, match=r"exchange 1: the (request|answer) has an encoding .*'zstd'.*identity"):
         scrub_interactions([made])
+
+
+def test_a_damaged_compressed_stream_is_refused():
+    damaged = ((0.1, b"\x1f\x8bnot gzip at all"),)
+    with pytest.raises(Unsearchable, match="exchange 1: the answer"):
+        scrub_interactions([over_http({}, chunks=damaged, answer_headers=STREAM | {"content-encoding": "gzip"})])
 
 
 @pytest.mark.parametrize("coding", ["xz", "gzip, br"])
@@ -426,21 +433,20 @@ def test_a_compressed_file_is_compressed_again(pack):
     assert zlib.decompressobj(47).decompress(file) == b"my " + Masker().mask_text(FORMS["key"]).encode()
 
 
-def test_what_a_browser_sends_as_a_subprotocol_is_known():
-    sent = {"sec-websocket-protocol": "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"}
-    opened = Interaction("GET", "wss://api.openai.com/v1/responses", sent)
-    assert known_secrets([opened]) == ["opaque-value-0", "moon-shot"]
+BROWSERS = "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"
+COOKIES = "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"
 
 
-def test_cookies_of_an_answer_are_known():
-    text = {"set-cookie": "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"}
-    assert known_secrets([Interaction("GET", "/", answer_headers=text)]) == ["Cr1sp-C00kie", "0123456789"]
-
-
-def test_a_damaged_compressed_stream_is_refused():
-    damaged = ((0.1, b"\x1f\x8bnot gzip at all"),)
-    with pytest.raises(Unsearchable, match="exchange 1: the answer"):
-        scrub_interactions([over_http({}, chunks=damaged, answer_headers=STREAM | {"content-encoding": "gzip"})])
+@pytest.mark.parametrize(
+    ("members", "known"),
+    [
+        ({"headers": {"sec-websocket-protocol": BROWSERS}}, ["opaque-value-0", "moon-shot"]),
+        ({"answer_headers": {"set-cookie": COOKIES}}, ["Cr1sp-C00kie", "0123456789"]),
+    ],
+    ids=["what a browser sends as a subprotocol", "cookies of an answer"],
+)
+def test_values_in_headers_are_known(members, known):
+    assert known_secrets([Interaction("GET", "/", **members)]) == known
 
 
 DEEP = f"%{'25' * 21}40"

@@ -48,11 +48,7 @@ def test_every_event_of_every_kind_has_the_form_of_its_schema(made):
 # Against recordings
 
 NOT_STREAMED = {
-    "agent_message",
-    "apply_patch_call_output",
-    "computer_call",
-    "multi_agent_call",
-    "multi_agent_call_output",
+    *("agent_message", "apply_patch_call_output", "computer_call", "multi_agent_call", "multi_agent_call_output")
 }
 """Items of answers that no recorded stream holds."""
 

@@ -50,12 +50,9 @@ def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
     socket = scripted(message("one"), message("two"))
     interaction = connection(*frames_sent(socket, create("a"), create("b", background=False, stream_id=None)))
     first, second = to_recorded(interaction, "it.yaml#1", API)
-    assert [
-        (recorded.id, recorded.file, recorded.method, recorded.path, recorded.status) for recorded in (first, second)
-    ] == [
-        ("it.yaml#1.1", "it.yaml", "POST", "/v1/responses", 200),
-        ("it.yaml#1.2", "it.yaml", "POST", "/v1/responses", 200),
-    ]
+    for number, one in enumerate((first, second), 1):
+        assert (one.id, one.file) == (f"it.yaml#1.{number}", "it.yaml")
+        assert (one.method, one.path, one.status) == ("POST", "/v1/responses", 200)
     assert first.request == {"model": "gpt-4.1", "input": "a", "stream": True}
     assert second.events is not None
     assert [second.events[0]["type"], second.events[-1]["type"]] == ["response.created", "response.completed"]
@@ -122,12 +119,10 @@ def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:
     socket = scripted(message("one"))
     warm_up, other = create(generate=False), {"type": "session.update"}
     interaction = connection(*frames_of(SERVER, {"type": "hello"}), *frames_sent(socket, warm_up, other, create("a")))
-    assert [(part.event["type"], len(began)) for part, began in split_by_client_event(interaction)] == [
-        ("response.create", 1),
-        ("session.update", 0),
-        ("response.create", 1),
-    ]
-    assert all(part.is_settled for part, _ in split_by_client_event(interaction))
+    parts = split_by_client_event(interaction)
+    kinds = ("response.create", "session.update", "response.create")
+    assert [(part.event["type"], len(began)) for part, began in parts] == list(zip(kinds, (1, 0, 1), strict=True))
+    assert all(part.is_settled for part, _ in parts)
 
 
 # How it is judged
@@ -244,18 +239,20 @@ def steer(id: str) -> tuple[str, Any]:
     return ">", {"type": "response.steer", "previous_response_id": id}
 
 
-def test_a_response_is_the_answer_to_its_event() -> None:
-    (part,) = parts(
-        (">", CREATE), server_event("created"), ("<", {"type": "response.output_text.delta"}), server_event("completed")
-    )
-    assert (part.is_begun, part.is_settled, part.answer) == (True, True, Answer(200, {"id": "resp_1"}))
+DELTA = ("<", {"type": "response.output_text.delta"})
 
 
-def test_it_is_begun_before_it_is_settled() -> None:
-    (part,) = parts((">", CREATE), server_event("created"))
-    assert (part.is_begun, part.is_settled) == (True, False)
-    (part,) = parts((">", CREATE))
-    assert (part.is_begun, part.answer) == (False, Answer(0))
+@pytest.mark.parametrize(
+    ("events", "begun", "settled", "answer"),
+    [
+        ([], False, False, Answer(0)),
+        ([server_event("created")], True, False, Answer(200, {"id": "resp_1"})),
+        ([server_event("created"), DELTA, server_event("completed")], True, True, Answer(200, {"id": "resp_1"})),
+    ],
+)
+def test_a_response_is_the_answer_to_its_event_begun_before_it_is_settled(events, begun, settled, answer) -> None:
+    (part,) = parts((">", CREATE), *events)
+    assert (part.is_begun, part.is_settled, part.answer) == (begun, settled, answer)
 
 
 def test_lanes_are_distinguished() -> None:
@@ -275,15 +272,20 @@ def test_an_error_answers_what_is_under_way_in_its_lane_else_the_last_event() ->
     assert (first.answer.status, second.answer) == (200, Answer(400, {"error": ERROR}))
 
 
-def test_an_error_says_its_status_and_its_headers() -> None:
-    event = {"type": "error", "status": 429, "error": {**ERROR, "headers": {"Retry-After": 7}}}
-    (part,) = parts((">", CREATE), ("<", event))
-    assert part.answer == Answer(429, {"error": ERROR}, {"retry-after": "7"})
-
-
-def test_an_error_event_of_a_stream_has_its_members_itself() -> None:
-    (part,) = parts((">", CREATE), ("<", {"type": "error", "code": "c", "message": "No.", "param": None}))
-    assert part.answer.body == {"error": {**ERROR, "type": None}}
+@pytest.mark.parametrize(
+    ("event", "answer"),
+    [
+        (
+            {"status": 429, "error": {**ERROR, "headers": {"Retry-After": 7}}},
+            Answer(429, {"error": ERROR}, {"retry-after": "7"}),
+        ),
+        ({"code": "c", "message": "No.", "param": None}, Answer(400, {"error": {**ERROR, "type": None}})),
+    ],
+    ids=["an event of a WebSocket", "an event of a stream"],
+)
+def test_an_error_says_its_status_its_members_and_its_headers(event: Any, answer: Answer) -> None:
+    (part,) = parts((">", CREATE), ("<", {"type": "error", **event}))
+    assert part.answer == answer
 
 
 def test_steering_is_answered_by_the_events_about_it_while_the_response_goes_on() -> None:
@@ -291,7 +293,7 @@ def test_steering_is_answered_by_the_events_about_it_while_the_response_goes_on(
         (">", CREATE),
         server_event("created"),
         steer("resp_1"),
-        ("<", {"type": "response.output_text.delta"}),
+        DELTA,
         ("<", {"type": "response.steer.accepted", "steer": {"id": "steer_1"}}),
         server_event("completed"),
         server_event("created", "resp_2"),
