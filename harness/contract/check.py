@@ -57,14 +57,24 @@ class Checked(NamedTuple, Generic[C]):
     acted: tuple[Entry, ...] = ()
 
 
-def check(call: C) -> Checked[C]:
+def check(call: C, is_exempt: IsExempt | None = None) -> Checked[C]:
     """Check a request in its World: rules of access and transport, the schema of its body, then the other rules.
 
-    The body is not changed; null members at the top level count as absent.
+    The body is not changed; null members at the top level count as absent. With `is_exempt` the World's overrides are
+    applied already, except that it decides on the violations of rules.
     """
-    if call.world is None or call.world.overrides is None:
-        return Checked(_find_violation(call), call)
-    return _check_overruled(call, call.world.overrides, call.world.models)
+    if is_exempt is None and call.world is not None and call.world.overrides is not None:
+        return _check_overruled(call, call.world.overrides, call.world.models)
+    plan = plan_rules(call.request, call.world)
+    violation = run_rules(plan.before, call, is_exempt)
+    if violation is None and (found := _find_schema_violation(call.as_sent, call.as_of)):
+        violation = _to_violation(found)
+    if violation is None and plan.after:
+        about = _read_after_schema(call.resolved)
+        violation = run_rules(plan.narrow(about), about, is_exempt)
+        if violation and (holder := ITEMS_MEMBER.get(call.request.operation)):
+            violation = _relocate_violation(violation, holder)
+    return Checked(violation, call)
 
 
 def _check_overruled(call: C, overrides: Overrides, models: Models) -> Checked[C]:
@@ -77,7 +87,7 @@ def _check_overruled(call: C, overrides: Overrides, models: Models) -> Checked[C
         acted.extend([exemption] if exemption else ())
         return exemption is not None
 
-    violation = _find_violation(admitted, is_exempt)
+    violation = check(admitted, is_exempt).violation
     if found := overrides.find_refusal(call.request, models, violation.rule.id if violation else ""):
         refusal, rule, facts = found
         violation = Violation(rule, rule.error_for(facts), facts)
@@ -108,18 +118,6 @@ def _omit_exempted(call: C, overrides: Overrides, models: Models) -> tuple[C, li
             break
         admitted, last = admitted._replace(body=repaired), path
     return call.with_request(admitted), exemptions
-
-
-def _find_violation(call: WorldCall, is_exempt: IsExempt | None = None) -> Violation | None:
-    """Return the first violation of a request that is not exempt."""
-    plan = plan_rules(call.request, call.world)
-    violation = run_rules(plan.before, call, is_exempt) or _check_schema(call.as_sent, call.as_of)
-    if violation or not plan.after:
-        return violation
-    about = _read_after_schema(call.resolved)
-    violation = run_rules(plan.narrow(about), about, is_exempt)
-    holder = ITEMS_MEMBER.get(call.request.operation)
-    return _relocate_violation(violation, holder) if violation and holder else violation
 
 
 def run_rules(rules: Iterable[Rule], call: WorldCall, is_exempt: IsExempt | None = None) -> Violation | None:
@@ -157,11 +155,6 @@ def _relocate_violation(violation: Violation, holder: str) -> Violation:
     return Violation(violation.rule, replace(error, param=holder) if error.param == "input" else error, facts)
 
 
-def _check_schema(request: Request, as_of: str) -> Violation | None:
-    found = _find_schema_violation(request, as_of)
-    return _to_violation(found) if found else None
-
-
 def _find_schema_violation(request: Request, as_of: str) -> first_violation.SchemaViolation | None:
     if not request.schema:
         return None
@@ -179,7 +172,7 @@ def conforms_to_schema(call: WorldCall, violation: Violation | None) -> bool:
     if violation is None or violation.rule.area not in AREAS_BEFORE_SCHEMA:
         # A rule without a check belongs to the schema: its violation is one of the schema.
         return violation is None or violation.rule.check is not None
-    return violation.rule.area != "transport" and _check_schema(call.as_sent, call.as_of) is None
+    return violation.rule.area != "transport" and _find_schema_violation(call.as_sent, call.as_of) is None
 
 
 def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str = OPENAI) -> Finding | None:

@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 
 from harness.contract import schema as schemas
+from harness.contract.ordered_validator import Mismatch, SchemaWalk
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, format_path, quote_and_join
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
-
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
-
-    from harness.contract.ordered_validator import Validator
 
 NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
 """The keywords for which a schema may name the rule; every other keyword has its own rule."""
@@ -53,7 +49,7 @@ def find_violation(root: str, body: Any, as_of: str = CONTRACT_DATE) -> SchemaVi
     fast = schemas.validator(root, as_of)
     if fast.is_valid(body):
         return None
-    error = next(iter(_load_ordered_validator(root, as_of).iter_errors(body)), None)
+    error = next(_load_walk(root, as_of).find_mismatches(body), None)
     return _unexplained_violation(fast, body) if error is None else _to_schema_violation(error, body)
 
 
@@ -64,32 +60,32 @@ def _unexplained_violation(fast: jsonschema_rs.Validator, body: Any) -> SchemaVi
     return SchemaViolation("unexplained", None, facts)
 
 
-def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
-    schema: Json = error.schema if isinstance(error.schema, dict) else {}
+def _to_schema_violation(error: Mismatch, body: Any) -> SchemaViolation:
+    schema = error.schema
     facts = {
-        "path": format_path(error.absolute_path),
-        "limit": error.validator_value,
+        "path": format_path(error.path),
+        "limit": error.limit,
         "hint": "",
         **schema.get("x-facts", {}),
     }
-    keyword = str(error.validator)
+    keyword = error.keyword
     extra = _FACTS_BY_KEYWORD.get(keyword)
     if extra:
         keyword, more = extra(error, schema)
         facts |= more
-    if keyword == "additionalProperties" and len(error.absolute_path) == 1:
+    if keyword == "additionalProperties" and len(error.path) == 1:
         known = [name for name, member in schema["properties"].items() if "not" not in member]
-        facts["hint"] = did_you_mean(str(error.absolute_path[-1]), known, body)
+        facts["hint"] = did_you_mean(str(error.path[-1]), known, body)
     # The API has a special message for null as a parameter.
-    if keyword == "type" and error.instance is None and len(error.absolute_path) == 1:
+    if keyword == "type" and error.value is None and len(error.path) == 1:
         keyword = "null"
     named = schema.get("x-rule") if keyword in NAMED_RULE_KEYWORDS else None
     return SchemaViolation(keyword, named, facts, _make_filler(error, schema) if keyword == "required" else None)
 
 
-def _make_filler(error: ValidationError, schema: Json) -> Any:
+def _make_filler(error: Mismatch, schema: Json) -> Any:
     """Make the emptiest valid value for a missing member by its type; a non-empty list contains empty strings."""
-    member = schema.get("properties", {}).get(error.validator_value, {})
+    member = schema.get("properties", {}).get(error.limit, {})
     for option in member.get("anyOf", [member]):
         if "const" in option or "enum" in option:
             return option.get("const", option.get("enum", [None])[0])
@@ -100,50 +96,46 @@ def _make_filler(error: ValidationError, schema: Json) -> Any:
     return {}
 
 
-def _type_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
-    return "type", {"expected": error.validator_value, "kind": describe_actual(error.instance)}
+def _type_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
+    return "type", {"expected": error.limit, "kind": describe_actual(error.value)}
 
 
-def _enum_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
-    values = schema.get("x-values", error.validator_value)
-    value = error.instance if isinstance(error.instance, str) else ""
+def _enum_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
+    values = schema.get("x-values", error.limit)
+    value = error.value if isinstance(error.value, str) else ""
     return "enum", {"value": value, "values": quote_and_join(values, "and")}
 
 
-def _size_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
-    empty = error.validator in ("minLength", "minItems") and not error.instance
-    length = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
-    return f"{error.validator}:empty" if empty else str(error.validator), {"length": length}
+def _size_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
+    empty = error.keyword in ("minLength", "minItems") and not error.value
+    length = len(error.value) if isinstance(error.value, str | list | dict) else 0
+    return f"{error.keyword}:empty" if empty else error.keyword, {"length": length}
 
 
-def _number_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
+def _number_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
     numeric = "integer" if schema.get("type") == "integer" else "decimal"
-    return str(error.validator), {"numeric": numeric, "value": error.instance}
+    return error.keyword, {"numeric": numeric, "value": error.value}
 
 
-def _pattern_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
-    return "pattern", {"value": error.instance, "pattern": schema.get("pattern")}
+def _pattern_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
+    return "pattern", {"value": error.value, "pattern": schema.get("pattern")}
 
 
-def _property_name_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
-    name = str(error.instance)
+def _property_name_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
+    name = str(error.value)
     return "propertyNames", {"name": abbreviate(name), "key": name, "length": len(name)}
 
 
-_FACTS_BY_KEYWORD: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]] = {
+_FACTS_BY_KEYWORD: dict[str, Callable[[Mismatch, Json], tuple[str, Json]]] = {
     "type": _type_facts,
     "enum": _enum_facts,
-    "const": lambda error, schema: _enum_facts(error, {"x-values": [error.validator_value], **schema}),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _size_facts),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), _number_facts),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "maxProperties"), _size_facts),
+    **dict.fromkeys(("minimum", "maximum"), _number_facts),
     "pattern": _pattern_facts,
     "propertyNames": _property_name_facts,
 }
 
 
 @lru_cache(maxsize=schemas.MAX_DAYS)
-def _load_ordered_validator(root: str, as_of: str = CONTRACT_DATE) -> Validator:
-    # `jsonschema` is slow to import, and a client that is never refused does not need it.
-    from harness.contract.ordered_validator import make_ordered_validator
-
-    return make_ordered_validator(schemas.load(root, as_of))
+def _load_walk(root: str, as_of: str = CONTRACT_DATE) -> SchemaWalk:
+    return SchemaWalk(schemas.load(root, as_of))

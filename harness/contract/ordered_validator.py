@@ -8,14 +8,12 @@ union and the value of a missing one), `x-at: parent`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import jsonschema_rs
-from jsonschema import ValidationError, validators
-from jsonschema.validators import Draft202012Validator
-from referencing import Registry
 
 from harness.contract import schema as schemas
 from harness.contract.compile_schema import compile_schema
@@ -31,9 +29,38 @@ MANY = 8
 INTEGRAL = "integral"
 """The kind of a float without a fraction, which is an integer, too: JSON has one kind of number."""
 KINDS = (*schemas.JSON_TYPES.values(), "null", INTEGRAL)
-Validator = Any
-"""The class returned by `validators.create`; its `descend` and `evolve` are not in the library's protocol."""
-ValidationErrors = Iterator[ValidationError]
+EXCEEDS: Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]] = {
+    "minLength": ((str,), lambda value, limit: len(value) < limit),
+    "maxLength": ((str,), lambda value, limit: len(value) > limit),
+    "minItems": ((list,), lambda value, limit: len(value) < limit),
+    "maxItems": ((list,), lambda value, limit: len(value) > limit),
+    "maxProperties": ((dict,), lambda value, limit: len(value) > limit),
+    "minimum": ((int, float), lambda value, limit: value < limit),
+    "maximum": ((int, float), lambda value, limit: value > limit),
+}
+"""The keywords that limit a size or a number: the types that they limit, and when a value exceeds the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A value that does not fit a schema: the keyword and its value, and where in the body; `schema` has the keyword."""
+
+    keyword: str
+    limit: Any
+    value: Any
+    schema: Json
+    path: tuple[str | int, ...] = ()
+
+
+class Part(NamedTuple):
+    """A part of a value that the walk checks next, by its own schema; `place` leads to it, `()` is the value itself."""
+
+    value: Any
+    schema: Json
+    place: tuple[str | int, ...] = ()
+
+
+Steps = Iterator[Mismatch | Part]
 
 
 class _Union(NamedTuple):
@@ -51,17 +78,34 @@ class _Union(NamedTuple):
     without_key: Json | None
 
 
-class _PreparedSchema:
-    """A root's schema, whose nodes are prepared for the walk when it first meets them: in order, without references."""
+class SchemaWalk:
+    """Validates values by a root's schema, which must never be freed.
+
+    The nodes of the schema are prepared when the walk first meets them: in order, without references.
+    """
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._keywords: dict[int, list[tuple[str, Any]]] = {}
+        self._checks: Mapping[str, Callable[[Any, Any, Json], Steps]] = {
+            **dict.fromkeys(("anyOf", "oneOf"), self._check_union),
+            **dict.fromkeys(("enum", "const"), self._check_enum),
+            "type": self._check_type,
+            "required": _check_required,
+            "properties": self._check_properties,
+            "additionalProperties": self._check_additional,
+            "propertyNames": _check_property_names,
+            "pattern": _check_pattern,
+            "items": self._check_items,
+            "allOf": self._check_all,
+            "if": self._check_if,
+            "not": self._check_not,
+        }
 
     def keywords_of(self, node: Any) -> list[tuple[str, Any]]:
         """Return the keywords of a node in the API's order, with their values as the checks below take them."""
         if (prepared := self._keywords.get(id(node))) is None:
-            pairs = [("$ref", node["$ref"])] if "$ref" in node else sorted(node.items(), key=_rank)
+            pairs = sorted(node.items(), key=_rank)
             prepared = self._keywords[id(node)] = [(name, self._prepare(name, value, node)) for name, value in pairs]
         return prepared
 
@@ -76,6 +120,8 @@ class _PreparedSchema:
                 return values, _kinds_of_types(allowed_types(self._root, {"enum": values}))
             case "properties":
                 return {name: deref(self._root, member) for name, member in value.items()}
+            case "allOf":
+                return [deref(self._root, part) for part in value]
             case "items" | "additionalProperties" if isinstance(value, dict):
                 return deref(self._root, value)
         return value
@@ -108,27 +154,53 @@ class _PreparedSchema:
             next((branch for branch in objects if not _requires_member(root, branch, key)), None),
         )
 
-    def check_type(self, _: Validator, kinds: frozenset[str], value: Any, schema: Json) -> ValidationErrors:
+    def find_mismatches(self, value: Any) -> Iterator[Mismatch]:
+        """Walk the schema in the API's order, and yield what does not fit; a body of any depth nests no calls."""
+        path: tuple[str | int, ...] = ()
+        walked = [(self._check(value, deref(self._root, self._root)), path)]
+        while walked:
+            steps, path = walked[-1]
+            step = next(steps, None)
+            if step is None:
+                walked.pop()
+            elif isinstance(step, Part):
+                walked.append((self._check(step.value, step.schema), path + step.place))
+            else:
+                yield replace(step, path=path + step.path)
+
+    def _check(self, value: Any, node: Json) -> Steps:
+        for keyword, prepared in self.keywords_of(node):
+            if check := self._checks.get(keyword):
+                yield from check(prepared, value, node)
+            elif keyword in EXCEEDS:
+                types, exceeds = EXCEEDS[keyword]
+                if isinstance(value, types) and not isinstance(value, bool) and exceeds(value, prepared):
+                    yield Mismatch(keyword, prepared, value, node)
+
+    def _check_type(self, kinds: frozenset[str], value: Any, node: Json) -> Steps:
         if _kind_of(value) not in kinds:
-            yield self._type_error(schema, value)
+            yield self._type_mismatch(node, value)
 
-    def _type_error(self, schema: Json, value: Any) -> ValidationError:
-        expected = describe_expected(self._root, schema)
-        return ValidationError("", validator="type", validator_value=expected, instance=value, schema=schema)
+    def _type_mismatch(self, node: Json, value: Any) -> Mismatch:
+        return Mismatch("type", describe_expected(self._root, node), value, node)
 
-    def check_enum(
-        self, _: Validator, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, schema: Json
-    ) -> ValidationErrors:
+    def _check_enum(self, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, node: Json) -> Steps:
         values, kinds = allowed
         if _kind_of(value) not in kinds:
-            yield self._type_error(schema, value)
+            yield self._type_mismatch(node, value)
         elif value not in values:
-            yield ValidationError("", validator="enum", validator_value=values, instance=value, schema=schema)
+            yield Mismatch("enum", values, value, node)
 
-    def check_additional(self, validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
+    def _check_properties(self, members: Mapping[str, Json], value: Any, _: Json) -> Steps:
+        if isinstance(value, dict):
+            for name, member in members.items():
+                if name in value:
+                    yield Part(value[name], member, (name,))
+
+    def _check_additional(self, allowed: Any, value: Any, node: Json) -> Steps:
         if not isinstance(value, dict):
             return
-        members = schema.get("properties", {})
+        members = node.get("properties", {})
         # Of many members a compiled validator looks at each, and only what it refuses is walked: metadata may have
         # thousands.
         decide = (
@@ -138,74 +210,55 @@ class _PreparedSchema:
         )
         for name in value:
             if "not" in (member := members.get(name, {})):
-                yield ValidationError("", validator="not", path=[name], schema=member)
+                yield Mismatch("not", allowed, value, member, (name,))
             elif name in members:
                 continue
             elif allowed is False:
-                yield ValidationError("", validator="additionalProperties", path=[name], schema=schema)
+                yield Mismatch("additionalProperties", allowed, value, node, (name,))
             elif isinstance(allowed, dict) and not (decide and decide(value[name])):
-                yield from validator.descend(value[name], allowed, path=name)
+                yield Part(value[name], allowed, (name,))
 
-    def check_items(self, validator: Validator, items: Json, value: Any, _: Json) -> ValidationErrors:
+    def _check_items(self, items: Json, value: Any, _: Json) -> Steps:
         if not isinstance(value, list):
             return
         decide = schemas.part_validator(self._root, items).is_valid if len(value) > MANY else None
         for index, item in enumerate(value):
             if decide is None or not decide(item):
-                yield from validator.descend(item, items, path=index)
+                yield Part(item, items, (index,))
 
-    def check_union(self, validator: Validator, union: _Union, value: Any, schema: Json) -> ValidationErrors:
+    def _check_all(self, parts: Sequence[Json], value: Any, _: Json) -> Steps:
+        for part in parts:
+            yield Part(value, part)
+
+    def _check_if(self, condition: Json, value: Any, node: Json) -> Steps:
+        branch = node.get("then" if self._is_valid(condition, value) else "else")
+        if branch is not None:
+            yield Part(value, deref(self._root, branch))
+
+    def _check_not(self, excluded: Json, value: Any, node: Json) -> Steps:
+        if self._is_valid(excluded, value):
+            yield Mismatch("not", excluded, value, node)
+
+    def _check_union(self, union: _Union, value: Any, node: Json) -> Steps:
         fitting = union.by_kind[_kind_of(value)]
         if not fitting["anyOf"]:
-            yield self._type_error(schema, value)
+            yield self._type_mismatch(node, value)
         elif isinstance(value, dict):
-            yield from self._check_keyed_union(validator, union, value, schema)
+            name = value.get(union.key)
+            likely = union.named.get(name, union.unnamed) if isinstance(name, str) else union.by_kind["object"]
+            branch = _choose_branch(union, value, node)
+            # If only the chosen branch is likely, the walk itself tells whether it fits.
+            is_decided = [id(option) for option in likely["anyOf"]] == [id(branch)]
+            if is_decided or not likely["anyOf"] or not self._is_valid(likely, value):
+                yield branch if isinstance(branch, Mismatch) else Part(value, branch)
         # With one branch left, its own error is more precise than the union's; if none of several lists or strings
         # fits, the API reports the first branch.
         elif len(fitting["anyOf"]) == 1 or not self._is_valid(fitting, value):
-            yield from validator.descend(value, fitting["anyOf"][0])
-
-    def _check_keyed_union(self, validator: Validator, union: _Union, value: Json, schema: Json) -> ValidationErrors:
-        name = value.get(union.key)
-        likely = union.named.get(name, union.unnamed) if isinstance(name, str) else union.by_kind["object"]
-        branch = _choose_branch(union, value, schema)
-        # If only the chosen branch is likely, the walk itself tells whether it fits.
-        is_decided = [id(option) for option in likely["anyOf"]] == [id(branch)]
-        if not is_decided and likely["anyOf"] and self._is_valid(likely, value):
-            return
-        if isinstance(branch, ValidationError):
-            yield branch
-        else:
-            yield from validator.descend(value, branch)
+            yield Part(value, fitting["anyOf"][0])
 
     def _is_valid(self, node: Json, value: Any) -> bool:
         """Return whether a value fits a part of the schema, without looking for its error."""
         return schemas.part_validator(self._root, node).is_valid(value)
-
-
-def make_ordered_validator(schema: Json) -> Validator:
-    """Make a validator whose `iter_errors` walks a root's schema in the API's order; the schema must never be freed."""
-    prepared = _PreparedSchema(schema)
-    keywords: dict[str, Any] = {
-        "anyOf": prepared.check_union,
-        "oneOf": prepared.check_union,
-        "type": prepared.check_type,
-        "enum": prepared.check_enum,
-        "const": prepared.check_enum,
-        "required": _check_required,
-        "additionalProperties": prepared.check_additional,
-        "propertyNames": _check_property_names,
-        "pattern": _check_pattern,
-        "maxLength": _check_max_length,
-        "items": prepared.check_items,
-    }
-    kind = validators.create(
-        meta_schema=Draft202012Validator.META_SCHEMA,
-        validators={**Draft202012Validator.VALIDATORS, **keywords},
-        type_checker=Draft202012Validator.TYPE_CHECKER,
-        applicable_validators=prepared.keywords_of,
-    )
-    return kind(schema, registry=Registry())  # the default registry would fetch the documents that a `$ref` names
 
 
 def _rank(pair: tuple[str, Any]) -> int:
@@ -227,28 +280,22 @@ def _kinds_of_types(types: Iterable[str]) -> frozenset[str]:
     return frozenset({*kinds, INTEGRAL} if "integer" in kinds else kinds)
 
 
-def _check_required(validator: Validator, names: Sequence[str], value: Any, schema: Json) -> ValidationErrors:
+def _check_required(names: Sequence[str], value: Any, node: Json) -> Steps:
     for name in names:
         if isinstance(value, dict) and name not in value:
-            yield ValidationError("", validator="required", validator_value=name, path=[name], schema=schema)
+            yield Mismatch("required", name, value, node, (name,))
 
 
-def _check_property_names(validator: Validator, names: Json, value: Any, schema: Json) -> ValidationErrors:
+def _check_property_names(names: Json, value: Any, _: Json) -> Steps:
     limit = names["maxLength"]
     for name in value if isinstance(value, dict) else ():
         if len(name) > limit:
-            yield ValidationError("", validator="propertyNames", validator_value=limit, instance=name, schema=names)
+            yield Mismatch("propertyNames", limit, name, names)
 
 
-def _check_pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> ValidationErrors:
+def _check_pattern(pattern: str, value: Any, node: Json) -> Steps:
     if isinstance(value, str) and not _compile_pattern(pattern).search(value):
-        yield ValidationError("", validator="pattern", validator_value=pattern, instance=value, schema=schema)
-
-
-def _check_max_length(validator: Validator, limit: int, value: Any, schema: Json) -> ValidationErrors:
-    """Check the length like the library, but without a message, which would quote the text, possibly megabytes long."""
-    if isinstance(value, str) and len(value) > limit:
-        yield ValidationError("", validator="maxLength", validator_value=limit, instance=value, schema=schema)
+        yield Mismatch("pattern", pattern, value, node)
 
 
 @cache
@@ -257,7 +304,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
-def _choose_branch(union: _Union, value: Json, schema: Json) -> Json | ValidationError:
+def _choose_branch(union: _Union, value: Json, schema: Json) -> Json | Mismatch:
     """Return the branch whose error the API reports for an object, or the error if there is no such branch."""
     objects: Sequence[Json] = union.by_kind["object"]["anyOf"]
     name = value.get(union.key, schema.get("x-default"))
@@ -267,8 +314,7 @@ def _choose_branch(union: _Union, value: Json, schema: Json) -> Json | Validatio
         return union.chosen[name]
     # An item without `type` is validated by the branch that does not require one: a message.
     if union.key not in value and "x-at" not in schema:
-        missing = ValidationError("", validator="required", validator_value=union.key, path=[union.key], schema={})
-        return union.without_key or missing
+        return union.without_key or Mismatch("required", union.key, value, {}, (union.key,))
     return _unknown_key_error(schema, union.key, name, list(union.chosen))
 
 
@@ -287,21 +333,14 @@ def _requires_member(root: Json, schema: Json, name: str) -> bool:
     return name in schema.get("required", ())
 
 
-def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[str]) -> ValidationError:
+def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[str]) -> Mismatch:
     known = schema.get("x-known")
     outside = known is not None and value_of_key not in known
     # The API names the item instead of its `type` if it knows the type, but not at this place.
-    place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
+    place = () if schema.get("x-at") == "parent" or (known and not outside) else (key,)
     values = known if outside else schema.get("x-values", names)
     rule = schema.get("x-known-rule") if outside else schema.get("x-rule")
-    return ValidationError(
-        "",
-        validator="enum",
-        validator_value=values,
-        instance=value_of_key,
-        path=place,
-        schema={"x-values": values, "x-rule": rule},
-    )
+    return Mismatch("enum", values, value_of_key, {"x-values": values, "x-rule": rule}, place)
 
 
 def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:
@@ -322,16 +361,15 @@ def find_unknown_members(root: str, body: Any, as_of: str = CONTRACT_DATE) -> It
     decide, walk = _closed_validators(root, start_of_epoch(as_of, schemas.changes_of(root)))
     if decide.is_valid(body):
         return
-    for error in walk.iter_errors(body):
-        if error.validator == "additionalProperties":
-            path = list(error.absolute_path)
-            yield Finding(format_path(path), f"unknown member {show(path[-1])}")
+    for found in walk.find_mismatches(body):
+        if found.keyword == "additionalProperties":
+            yield Finding(format_path(found.path), f"unknown member {show(found.path[-1])}")
 
 
 @cache
-def _closed_validators(root: str, epoch: str) -> tuple[jsonschema_rs.Validator, Any]:
+def _closed_validators(root: str, epoch: str) -> tuple[jsonschema_rs.Validator, SchemaWalk]:
     closed = forbid_unknown_members(schemas.load(root, epoch))
-    return compile_schema(closed), make_ordered_validator(closed)
+    return compile_schema(closed), SchemaWalk(closed)
 
 
 def forbid_unknown_members(node: Any) -> Any:

@@ -113,14 +113,9 @@ def refusal_answer(refusal: Violation) -> Answer:
     return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
 
 
-def call_handler(call: ApiCall) -> Answer:
-    """Call the handler of the operation."""
-    handler = OPERATIONS[call.request.operation].handler
-    return handler(call) if call.request.dialect == OPENAI else call_in_dialect(handler, call)
-
-
-def call_in_dialect(handler: Handler, call: ApiCall) -> Answer:
-    """Call a handler, and convert its answer to the dialect of the request."""
+def call_handler(call: ApiCall, handler: Handler | None = None) -> Answer:
+    """Call a handler, by default that of the operation, and show its answer in the dialect of the request."""
+    handler = handler or OPERATIONS[call.request.operation].handler
     if call.request.dialect == OPENAI:
         return handler(call)
     return show_in_dialect(call, handler(read_in_dialect(call)))

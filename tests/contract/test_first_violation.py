@@ -6,7 +6,6 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from jsonschema.validators import Draft202012Validator
 
 from harness.contract import first_violation, ordered_validator, schema
 from harness.contract.first_violation import SchemaViolation
@@ -72,7 +71,7 @@ class TestTheKeyword:
         assert first_violation.find_violation(CREATE, right) is None
 
     def test_the_keyword_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(first_violation, "_load_ordered_validator", lambda *_: Draft202012Validator({}))
+        monkeypatch.setattr(first_violation, "_load_walk", lambda *_: ordered_validator.SchemaWalk({}))
         assert first(tools=[{"type": "function"}]) == SchemaViolation(
             "unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0}
         )
@@ -103,8 +102,7 @@ TEXT = {"a": {"type": "string"}}
         ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "string", "pattern": "^a$"}]}, "bb", "maxLength", ""),
         ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "null"}]}, "bb", "maxLength", ""),
         ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {}, "required", "a"),
-        ({"exclusiveMinimum": 1}, 1, "exclusiveMinimum", ""),
-        ({"multipleOf": 2}, 3, "multipleOf", ""),
+        ({"minimum": 2}, 1, "minimum", ""),
         ({"minItems": 2}, [1], "minItems", ""),
         ({"minItems": 1}, [], "minItems:empty", ""),
     ],
@@ -203,5 +201,5 @@ KEYED: dict[str, Any] = {
     ],
 )
 def test_a_branch_without_a_key_is_tried_whatever_the_key_says(body: dict[str, Any], right: bool) -> None:
-    assert ordered_validator.make_ordered_validator(KEYED).is_valid(body) is right
+    assert (next(ordered_validator.SchemaWalk(KEYED).find_mismatches(body), None) is None) is right
     assert jsonschema_rs.is_valid(KEYED, body) is right

@@ -176,6 +176,7 @@ class HttpConnection(asyncio.Protocol):
             if type(part) is tuple:
                 self._arrived = time()
                 self._begin_exchange(*part)
+                self._answer_next()
             else:
                 self._take(part)
             if self.state is ENDING:
@@ -195,6 +196,7 @@ class HttpConnection(asyncio.Protocol):
                 self._answer_next()
         elif isinstance(part, RequestHead):
             self._begin_exchange(part)
+            self._answer_next()
         elif isinstance(part, Upgrade):
             self._upgrade(part.head)
         else:
@@ -222,7 +224,6 @@ class HttpConnection(asyncio.Protocol):
         if len(self.exchanges) > 1:
             # Back-pressure: nothing more is read until earlier requests have been answered.
             self.flow.pause_reading()
-        self._answer_next()
 
     @property
     def first_headers(self) -> Headers:

@@ -32,7 +32,7 @@ from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
 from harness.items.transcript import conversation_id, input_items
-from harness.server.answering import call_in_dialect
+from harness.server.answering import call_handler
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
@@ -241,7 +241,7 @@ class SocketSession:
         create = OPERATIONS[CREATE_RESPONSE]
         operation = CREATE_RESPONSE if self._connection.generate else WARM_UP
         carried = request._replace(method="POST", body=body, operation=operation, schema=create.body_schema)
-        answer = self._judge(carried, self._connection, partial(call_in_dialect, create.handler))
+        answer = self._judge(carried, self._connection, partial(call_handler, handler=create.handler))
         if answer.events is None:
             return answer
         held = self._connection.set_last_response(lane, body, len(answer.events))
@@ -295,7 +295,7 @@ class SocketSession:
         create = OPERATIONS[CREATE_RESPONSE]
         carried = request._replace(method="POST", body=body, operation=CREATE_RESPONSE, schema=create.body_schema)
         self._connection.generate = True
-        return self._judge(carried, self._connection, partial(call_in_dialect, create.handler))
+        return self._judge(carried, self._connection, partial(call_handler, handler=create.handler))
 
     def _handle_steer(self, request: Request) -> Answer:
         answer = self._judge(request._replace(operation=STEER), self._connection, self._accept_steer)
