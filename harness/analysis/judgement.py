@@ -36,11 +36,13 @@ class LossPolicy:
         """Find the losses in a journal that the policy looks for, including permitted ones."""
         return losses_of(exchanges, self.option == STRICT, tool_runs)
 
-    def find_failing(self, exchanges: Sequence[Exchange], tool_runs: ToolRuns | None = None) -> list[Lost]:
-        """Find the losses in a journal that fail a run."""
-        if not self.is_judged:
-            return []
-        found = losses_in_accepted(exchanges, self.option == STRICT, tool_runs)
+    def find_failing(
+        self, found: Sequence[Lost], exchanges: Sequence[Exchange], tool_runs: ToolRuns | None = None
+    ) -> list[Lost]:
+        """List those losses that fail a run, of all that were `found` in a journal: they are in accepted requests."""
+        # What is lost in a refused request may be lost in an accepted one as well, and is found only once.
+        if self.is_judged and any(exchange.status >= 400 for exchange in exchanges):
+            found = losses_in_accepted(exchanges, self.option == STRICT, tool_runs)
         return [lost for lost in found if not self.permits(lost)]
 
 

@@ -128,15 +128,14 @@ class CommandReport(ApiObserver):
             return
         permitted = self._permitted_by_name.pop(world.name, self._permitted)
         judged = judge_world(Mock(world), permitted)
-        losses = permitted.losses.find(world.exchanges, world.tool_runs)
-        allowed = {lost.loss for lost in losses if permitted.losses.permits(lost)}
+        allowed = {lost.loss for lost in judged.losses if permitted.losses.permits(lost)}
         allowed |= {UNUSED} if permitted.unused else set()
         name = mask_key(world.name) if world.name == world.api_key else world.name
         file = next((part for part in name.split()[:1] if Path(part).suffix), self._file)
         case = ReportCase(name, file, 1, "passed", 0.0)
         if judged.verdict:
             case = replace(case, outcome="failed", why=judged.verdict, explained=judged.causes)
-        self._keep(case, world, losses, allowed)
+        self._keep(case, world, judged.losses, allowed)
         self._hits.append(measure_coverage(world.exchanges, world))
         self._unknown_models.append(count_unknown_models(world))
 

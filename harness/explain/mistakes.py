@@ -121,10 +121,19 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
     )
 
 
+_ORIGINAL = "original in exchange "
+
+
 def loss_finding(lost: Lost, expected: bool) -> ReportFinding:
     """Build the finding for a loss."""
-    why = f"original in exchange {lost.said}" if lost.said else ""
+    why = f"{_ORIGINAL}{lost.said}" if lost.said else ""
     return ReportFinding("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
+
+
+def read_original(finding: ReportFinding) -> int:
+    """Return the number of the exchange with the original of a loss; 0 if there is none, or for another finding."""
+    number = finding.why.removeprefix(_ORIGINAL)
+    return int(number) if finding.kind == "loss" and number.isdecimal() else 0
 
 
 def shown_otherwise_cause(message: str, vocabulary: Vocabulary) -> Cause:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from harness.analysis.judgement import LossPolicy
+from harness.analysis.loss import LOSSES, Lost
 from harness.core.text import pluralize
 from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
@@ -19,12 +20,13 @@ from harness.world.world import World
 class Judgement(NamedTuple):
     """The outcome for a World: `verdict` says why a test fails, empty if it passes.
 
-    `report` is led by the first cause.
+    `report` is led by the first cause; `losses` are all that the policy looks for.
     """
 
     verdict: str
     report: str
     causes: Sequence[Cause] = ()
+    losses: Sequence[Lost] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,18 @@ def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose
     With `verbose`, the report shows every cause in full, with the evidence and the bodies.
     """
     _ = mock.deliveries  # reading them first delivers what is due at webhooks
-    lost = permitted.losses.find_failing(mock.exchanges, mock.world.tool_runs)
-    verdict = find_verdict(mock.world, lost, unused=not permitted.unused, shown=permitted.losses.is_judged)
-    causes = verdict or find_suspects(mock.world, mock.losses)
+    losses = permitted.losses.find(mock.exchanges, mock.world.tool_runs)
+    failing = permitted.losses.find_failing(losses, mock.exchanges, mock.world.tool_runs)
+    verdict = find_verdict(mock.world, failing, unused=not permitted.unused, shown=permitted.losses.is_judged)
+    certain = [lost for lost in losses if not LOSSES[lost.loss].strict]
+    causes = verdict or find_suspects(mock.world, certain)
     report = render_section(mock.world, causes, verbose=verbose)
     models = "\n".join(unknown_model_lines(count_unknown_models(mock.world)))
     return Judgement(
         render_causes(verdict, mock.world.vocabulary),
         "\n\n".join(filter(None, [report, models, _name_dropped(mock.world)])),
         causes,
+        losses,
     )
 
 

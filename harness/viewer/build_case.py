@@ -13,12 +13,12 @@ from harness.analysis.call_ledger import Approval, ApprovalLedger, Call, collect
 from harness.analysis.flow import Flow, FlowStep, build_steps
 from harness.analysis.history.history import History
 from harness.analysis.lanes import LaneExchange, assign_lanes
-from harness.analysis.loss import losses_of
 from harness.analysis.retries import find_retries
 from harness.core.exchange import Json, ToolRuns
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import escape_controls, shorten
 from harness.core.webhooks import WebhookDelivery
+from harness.explain.mistakes import read_original
 from harness.explain.model import (
     Cause,
     ReportFinding,
@@ -263,7 +263,7 @@ def _show_exchanges(
     root: str,
 ) -> list[ShownExchange]:
     lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
-    marked = _marked_by_exchange(world, findings)
+    marked = _marked_by_exchange(findings)
     recent = [exchange for exchange in world.exchanges if exchange.number > after - NEAR_RETRY]
     repeated = {retry.exchange: retry.of for retry in find_retries(recent, world.edge)}
     transcripts, shower = TranscriptReader(pool), ExchangeShower(world, pool, root)
@@ -283,16 +283,12 @@ def _show_exchanges(
     return shown
 
 
-def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapping[int, Sequence[Marked]]:
+def _marked_by_exchange(findings: Sequence[ReportFinding]) -> Mapping[int, Sequence[Marked]]:
     """Group the findings by exchange, each with the exchange that said what was lost."""
-    has_losses = any(finding.kind == "loss" for finding in findings)
-    losses = losses_of(world.exchanges, strict=True, tool_runs=world.tool_runs) if has_losses else ()
-    said = {(lost.exchange, lost.loss, lost.at): lost.said or 0 for lost in losses}
     marked: dict[int, list[Marked]] = {}
     for index, finding in enumerate(findings):
         if finding.exchange:
-            known = said.get((finding.exchange, finding.id, finding.at), 0)
-            marked.setdefault(finding.exchange, []).append((index, finding, known))
+            marked.setdefault(finding.exchange, []).append((index, finding, read_original(finding)))
     return marked
 
 

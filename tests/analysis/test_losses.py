@@ -13,7 +13,6 @@ from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import (
     DEPLOY,
     NEXT,
-    NOTIFY,
     PROMPT,
     REPLY,
     TEXT,
@@ -25,7 +24,7 @@ from harness.analysis.losses.examples import (
     output,
     user,
 )
-from harness.contract.rule import Case, after
+from harness.contract.rule import Case
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.ending import completed, failed
 from harness.items import (
@@ -221,37 +220,19 @@ ASKED_FOR_LEAVE = [mcp_approval_request("prod", "deploy", {"ref": "v2"}), comple
 APPROVED = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 DONE = message("Done.")
 RIGHT = {
-    "a sliding window": ask(
-        [PROMPT],
-        [PROMPT, assistant(TEXT), call(), output()],
-        [assistant(TEXT), NEXT],
-        turns=[[REPLY, DEPLOY], DONE, message("Bye.")],
-        **OPS,
-    ),
-    "a hand-off that leaves the calls out": after(
+    "a sliding window": ask("P > A C", "P A C O > A2", ["A N >", message("Bye.")], **OPS),
+    "a hand-off that leaves the calls out": ask(
         {"input": [PROMPT], **PLANNER},
         {"input": [PROMPT, assistant(TEXT)], **OPS},
         {"input": [PROMPT, assistant(TEXT), assistant("Done."), NEXT], **OPS},
-        turns=[[REPLY, function_call("transfer_to_ops", "{}", off_schema=True)], DONE],
+        turns=[["A", function_call("transfer_to_ops", "{}", off_schema=True)], "A2"],
     ),
-    "a transcript told in one message": ask(
-        [PROMPT], [{"role": "assistant", "content": TOLD}, NEXT], turns=[[REPLY, DEPLOY], DONE]
-    ),
-    "an approval that comes late": ask(
-        [PROMPT],
-        [PROMPT, call(), output()],
-        [PROMPT, call(), output(), *NOTIFIED],
-        turns=[[DEPLOY, NOTIFY], DONE, message("Told.")],
-        **OPS,
-    ),
+    "a transcript told in one message": ask("P > A C", [{"role": "assistant", "content": TOLD}, "N > A2"]),
+    "an approval that comes late": ask("P > C C2", "P C O > A2", ["P C O", *NOTIFIED, ">", message("Told.")], **OPS),
     "references": ask(
-        [PROMPT],
-        [PROMPT, *({"type": "item_reference", "id": f"{{0.output.{number}.id}}"} for number in (0, 1)), output()],
-        turns=[[REPLY, DEPLOY], REPLY],
+        "P > A C", ["P", *({"type": "item_reference", "id": f"{{0.output.{number}.id}}"} for number in (0, 1)), "O > A"]
     ),
-    "what only a refused request held": ask(
-        [PROMPT], [PROMPT, call(), output(), output("call_9")], [PROMPT, call(), output(value="")], turns=[DEPLOY]
-    ),
+    "what only a refused request held": ask("P > C", ["P C O", output("call_9")], ["P C", output(value="")]),
 }
 
 
@@ -262,10 +243,9 @@ def test_a_right_habit_is_no_loss(case: Case) -> None:
 
 def test_another_answer_to_the_same_question_may_be_a_right_habit() -> None:
     case = ask(
-        "P",
-        "P",
-        ["P", assistant("Which one?"), *NOTIFIED],
-        turns=[[REPLY, DEPLOY], [message("Which one?"), NOTIFY], message("Right.")],
+        "P > A C",
+        ["P >", message("Which one?"), "C2"],
+        ["P", assistant("Which one?"), *NOTIFIED, ">", message("Right.")],
         **OPS,
     )
     journal = play_case(case).exchanges
@@ -277,36 +257,23 @@ THINKING: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encry
 EARLY = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA-early"}
 FOUND = {
     "none where a stream announced reasoning in another form": (
-        ask([PROMPT], [PROMPT, EARLY, call(), output()], turns=[[reasoning("**Plan**"), DEPLOY]], **THINKING),
+        ask(["P >", reasoning("**Plan**"), "C"], ["P", EARLY, "C O"], **THINKING),
         [],
     ),
-    "none of agents side by side that say the same": (
-        ask(
-            *[[PROMPT]] * 3,
-            *[[PROMPT, call(), output()]] * 3,
-            [PROMPT, *[assistant(TEXT)] * 3, NEXT],
-            turns=[*[DEPLOY] * 3, *[REPLY] * 3],
-        ),
-        [],
-    ),
+    "none of agents side by side that say the same": (ask(*["P > C"] * 3, *["P C O > A"] * 3, "P A A A N"), []),
     "the order of references": (
         ask(
-            [PROMPT],
-            [PROMPT, {"type": "item_reference", "id": "{0.output.1.id}"}, output(), {"id": "{0.output.0.id}"}, NEXT],
-            turns=[[REPLY, DEPLOY], REPLY],
+            "P > A C",
+            ["P", {"type": "item_reference", "id": "{0.output.1.id}"}, "O", {"id": "{0.output.0.id}"}, "N > A"],
         ),
         ["order-changed"],
     ),
     "a call that comes back as one of another kind": (
-        ask(
-            [PROMPT],
-            [PROMPT, {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}],
-            turns=[DEPLOY],
-        ),
+        ask("P > C", ["P", {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}]),
         ["call-altered"],
     ),
     "an approval that is left out though its answer is there": (
-        ask([PROMPT], [PROMPT, APPROVED], turns=[ASKED_FOR_LEAVE]),
+        ask(["P >", *ASKED_FOR_LEAVE], ["P", APPROVED]),
         ["call-dropped"],
     ),
 }
@@ -318,7 +285,7 @@ def test_found_is(case: Case, found: list[str]) -> None:
 
 
 def test_a_call_that_may_stay_open_is_not_dropped() -> None:
-    first, second = play_case(ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, DEPLOY]])).exchanges
+    first, second = play_case(ask("P > A C", "P A N")).exchanges
     reply, open_call = first.answer.body["output"]
     waits = Answer(200, {**first.answer.body, "output": [reply, {**open_call, "async": True}]})
     assert ids([first._replace(answer=waits), second]) == []
@@ -342,7 +309,7 @@ SHELL_LS = {"type": "shell_call", "call_id": "call_1"}
     ],
 )
 def test_a_call_is_the_same_with_all_that_it_does(said: Any, same: Json, changed: Json, member: str) -> None:
-    case = ask([PROMPT], [PROMPT, same], [PROMPT, {**same, **changed}], turns=[[said, completed(off_schema=True)]])
+    case = ask(["P >", said, completed(off_schema=True)], ["P", same], ["P", {**same, **changed}])
     lost = [lost for lost in losses_of(play_case(case).exchanges) if lost.loss == "call-altered"]
     assert [(loss.exchange, loss.at) for loss in lost] == [(3, f"input[1].{member}")]
 
@@ -359,7 +326,7 @@ def test_a_call_is_the_same_with_all_that_it_does(said: Any, same: Json, changed
     ],
 )
 def test_a_printed_item_is_recognized_if_a_model_made_it(printed: str, found: bool) -> None:
-    case = ask([PROMPT], [PROMPT, assistant(printed), NEXT], turns=[[THOUGHT, DEPLOY], REPLY], model="gpt-5")
+    case = ask("P > T C", ["P", assistant(printed), "N > A"], model="gpt-5")
     assert ("item-coerced" in ids(play_case(case).exchanges)) is found
 
 
@@ -409,8 +376,7 @@ def test_an_item_that_is_left_out_is_not_searched_in_texts(client: Client, kind:
 
 
 @pytest.mark.parametrize(
-    ("keep", "found"),
-    [("response.output_item.added", ["reasoning-altered"]), ("response.output_item.done", [])],
+    ("keep", "found"), [("response.output_item.added", ["reasoning-altered"]), ("response.output_item.done", [])]
 )
 def test_a_client_that_keeps_the_ciphertext_of_the_wrong_event_is_seen(
     client: Client, keep: str, found: list[str]
