@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import openai
 import pytest
 
-from harness.core.account import RateLimit
 from harness.items import function_call, message
 from tests.support.clients.programs import MODEL, WEATHER, outputs
 
@@ -52,24 +51,6 @@ def test_a_stream(mock, azure):
     assert [entry["source_type"] for entry in final.model_extra["content_filters"]] == ["prompt", "completion"]
 
 
-def test_read_back_list_and_delete(mock, azure):
-    mock.script(message("Hello."))
-    made = azure.responses.create(**ASK)
-    assert azure.responses.retrieve(made.id).output_text == "Hello."
-    assert [item.content[0].text for item in azure.responses.input_items.list(made.id, limit=1)] == ["hi"]
-    azure.responses.delete(made.id)
-    with pytest.raises(openai.NotFoundError, match="not found"):
-        azure.responses.retrieve(made.id)
-
-
-def test_a_conversation(mock, azure):
-    mock.script(message("Hello."))
-    conversation = azure.conversations.create(items=[{"role": "developer", "content": "Be brief."}])
-    azure.responses.create(**ASK, conversation=conversation.id)
-    assert len(list(azure.conversations.items.list(conversation.id))) == 3
-    azure.conversations.delete(conversation.id)
-
-
 def test_a_deployment_in_the_client_changes_nothing(mock):
     mock.script(message("Hello."))
     with client_of(mock, azure_deployment="mine") as client:
@@ -83,39 +64,12 @@ def test_a_token_of_a_credential_will_do(mock):
         assert client.responses.create(**ASK).output_text == "Hello."
 
 
-def test_an_unknown_deployment(mock, azure):
-    mock.organization(models={"mine"})
-    with pytest.raises(openai.NotFoundError, match="The API deployment for this resource does not exist") as caught:
-        azure.responses.create(**ASK)
-    assert caught.value.code == "DeploymentNotFound"
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"api_key": "wrong"}, openai.AuthenticationError, "invalid subscription key"),
-        ({"api_version": "2024-10-21"}, openai.BadRequestError, "enabled only for api-version 2025-03-01-preview"),
-    ],
-    ids=["a wrong key", "an old version"],
-)
-def test_what_a_client_has_wrong_is_refused(mock, options, error, words):
-    with client_of(mock, **options) as client, pytest.raises(error, match=words):
-        client.responses.create(**ASK)
-
-
 def test_a_blocked_prompt(mock, azure):
     mock.organization(blocked={"jailbreak"})
     with pytest.raises(openai.BadRequestError) as caught:
         azure.responses.create(**ASK, stream=True)
     assert (caught.value.code, caught.value.param) == ("content_filter", "prompt")
     assert caught.value.body["content_filters"][0]["content_filter_results"]["jailbreak"]["detected"]
-
-
-def test_a_limit_is_waited_for(mock, azure):
-    mock.organization(rate_limit=RateLimit(3, 3, 1))
-    with pytest.raises(openai.RateLimitError, match="Too Many Requests") as caught:
-        azure.responses.create(**ASK)
-    assert caught.value.response.headers["retry-after"] == "1"
 
 
 @pytest.mark.asyncio

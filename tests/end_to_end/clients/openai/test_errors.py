@@ -66,9 +66,3 @@ def test_the_sdk_retries_a_failing_server_and_then_gives_up(mock, client):
         client.with_options(max_retries=1).responses.create(**ASK)
     assert [exchange.status for exchange in mock.exchanges] == [500, 500]
     assert [exchange.request.headers["x-stainless-retry-count"] for exchange in mock.exchanges] == ["0", "1"]
-
-
-def test_a_missing_scope_is_an_authentication_error(mock, client):
-    mock.organization(scopes={"api.responses.read"})
-    with pytest.raises(openai.AuthenticationError, match=r"Missing scopes: api\.responses\.write"):
-        client.responses.create(**ASK)

@@ -39,24 +39,6 @@ def test_what_was_uploaded_comes_back_byte_by_byte(client):
     assert client.files.content(file.id).read() == data
 
 
-def test_what_a_model_reads_cannot_be_had_back(client):
-    file = client.files.create(file=("a.txt", FRANCE), purpose="assistants")
-    with pytest.raises(openai.BadRequestError, match="Not allowed to download files of purpose: assistants"):
-        client.files.content(file.id)
-
-
-def test_a_wrong_purpose_is_refused_with_the_right_ones(client):
-    with pytest.raises(openai.BadRequestError, match="'vector_store' is not one of") as caught:
-        client.files.create(file=("a.txt", FRANCE), purpose="vector_store")
-    assert caught.value.param == "purpose"
-
-
-def test_an_upload_that_is_too_large_is_refused(mock, client):
-    mock.organization(largest_file=10)
-    with pytest.raises(openai.BadRequestError, match="File is too large"):
-        client.files.create(file=("a.txt", FRANCE), purpose="user_data")
-
-
 def test_a_vector_store_is_filled_polled_and_searched(mock, client):
     store = client.vector_stores.create(name="Capitals")
     attached = client.vector_stores.files.upload_and_poll(

@@ -82,27 +82,6 @@ def test_the_items_can_be_sent_back_with_the_outputs_of_calls(mock: Mock, client
     assert final_text(second) == "Take Beta."
 
 
-def test_without_the_beta_they_are_unknown(mock: Mock, client: openai.OpenAI) -> None:
-    with mock.refuses("multi_agent_beta_missing"), pytest.raises(openai.BadRequestError, match="'multi_agent'"):
-        client.responses.create(model="gpt-5.6-sol", input="hi", extra_body={"multi_agent": {"enabled": True}})
-
-
-@pytest.mark.parametrize(
-    ("settings", "param"),
-    [
-        ({"enabled": True, "max_concurrent_subagents": 0}, "multi_agent.max_concurrent_subagents"),
-        ({"enabled": "yes"}, "multi_agent.enabled"),
-        ({"enabled": True, "depth": 2}, "multi_agent.depth"),
-        ({}, "multi_agent.enabled"),
-    ],
-)
-@pytest.mark.harness(refusals=["shape"], unused="allow")
-def test_wrong_settings_are_refused(client: openai.OpenAI, settings: Any, param: str) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        client.beta.responses.create(**{**ASK, "multi_agent": settings}, betas=[BETA])
-    assert refused.value.param == param
-
-
 def test_a_script_file_names_agents(mock: Mock, client: openai.OpenAI) -> None:
     lines = [
         {"multi_agent_call": {"action": "spawn_agent", "call_id": "call_a"}},
@@ -206,14 +185,6 @@ class TestOverAWebSocket:
             create(connection, input=back, previous_response_id=id)
             assert final_text(told(connection, "response.completed")[-1].response) == "Take Beta."
 
-    def test_an_unknown_response_is_refused(self, mock: Mock, client: openai.OpenAI) -> None:
-        with (
-            mock.refuses("inject_response_not_found"),
-            client.beta.responses.connect(extra_headers=HEADERS) as connection,
-        ):
-            inject(connection, "resp_x", "call_1")
-            assert connection.recv().error.code == "response_not_found"
-
     @pytest.mark.parametrize("body", [{"input": "x"}, {"input": []}, {"response_id": 1}, {"more": 1}])
     def test_a_malformed_injection_closes_the_connection(self, mock: Mock, client: openai.OpenAI, body: Any) -> None:
         sent = {"type": "response.inject", "response_id": "resp_x", "input": [output("call_1")], **body}
@@ -241,8 +212,3 @@ class TestOverAWebSocket:
             inject(connection, id, "call_1", "call_9")
             assert told(connection, "error")[0].type == "response.inject.created"
             assert connection.recv().type == "response.completed"
-
-    def test_without_the_beta_there_is_no_injection(self, mock: Mock, client: openai.OpenAI) -> None:
-        with mock.refuses("event_type_unknown"), client.responses.connect() as connection:
-            inject(connection, "resp_x", "call_1")
-            assert connection.recv().type == "error"

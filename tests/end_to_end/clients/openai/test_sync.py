@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import openai
-import pytest
 from openai.types.responses import ResponseCompletedEvent
 from pydantic import BaseModel
 
@@ -13,12 +12,11 @@ from harness.items import (
     file_path,
     function_call,
     message,
-    output_text,
     reasoning,
     refusal,
     url_citation,
 )
-from tests.support.clients.programs import MODEL, WEATHER, outputs
+from tests.support.clients.programs import MODEL, WEATHER
 
 ASK = {"model": MODEL, "input": "hi"}
 
@@ -154,13 +152,6 @@ def test_annotations_are_streamed_after_the_text_they_cover(mock, client):
     assert final.annotations == whole.annotations
 
 
-def test_an_answer_of_several_parts_keeps_them_apart(mock, client):
-    mock.script(message("One.", output_text("Two."), refusal("Not three.")))
-    response = client.responses.create(**ASK)
-    assert [part.type for part in response.output[0].content] == ["output_text", "output_text", "refusal"]
-    assert response.output_text == "One.Two."
-
-
 def test_a_reasoning_summary_arrives_in_json_and_in_a_stream(mock, client):
     thought = [reasoning(["**Adding**", "**Checking**"], encrypted_content="gAAAA"), message("4")]
     mock.script(thought, thought)
@@ -187,17 +178,6 @@ def test_the_headers_are_those_of_the_api(mock, client):
         assert second.request_id != raw.request_id
 
 
-def test_a_response_can_be_read_back_and_deleted(mock, client):
-    mock.script(message("hi"))
-    made = client.responses.create(**ASK)
-    assert client.responses.retrieve(made.id).output == made.output
-    client.responses.delete(made.id)
-    with pytest.raises(openai.NotFoundError) as caught:
-        client.responses.retrieve(made.id)
-    assert caught.value.body["message"] == f"Response with id '{made.id}' not found."
-    assert [exchange.status for exchange in mock.exchanges] == [200, 200, 200, 404]
-
-
 def test_input_items_come_newest_first_page_by_page(mock, client):
     mock.script(message("hi"))
     words = ["one", "two", "three", "four", "five"]
@@ -210,45 +190,3 @@ def test_input_items_come_newest_first_page_by_page(mock, client):
     page = client.responses.input_items.list(made.id, limit=2, order="asc")
     assert [item.content[0].text for item in page.data] == words[:2]
     assert page.has_more
-
-
-def test_a_conversation_is_created_used_and_deleted(mock, client):
-    mock.script(message("Hello, Ann."), message("Ann."))
-    conversation = client.conversations.create(metadata={"user": "ann"})
-    for question in ("I am Ann.", "Who am I?"):
-        response = client.responses.create(model=MODEL, input=question, conversation=conversation.id)
-        assert response.conversation.id == conversation.id
-    assert response.output_text == "Ann."
-    assert client.conversations.retrieve(conversation.id).metadata == {"user": "ann"}
-    assert client.conversations.delete(conversation.id).deleted
-    with pytest.raises(openai.NotFoundError, match=f"Conversation with id '{conversation.id}' not found"):
-        client.responses.create(**ASK, conversation=conversation.id)
-
-
-def test_without_store_nothing_can_be_continued(mock, client):
-    mock.script(message("hi"))
-    made = client.responses.create(**ASK, store=False)
-    with pytest.raises(openai.BadRequestError) as caught:
-        client.responses.create(**ASK, previous_response_id=made.id)
-    assert (caught.value.param, caught.value.code) == ("previous_response_id", "previous_response_not_found")
-    with pytest.raises(openai.NotFoundError):
-        client.responses.retrieve(made.id)
-
-
-def test_a_chain_stays_in_its_partition_and_costs_more_tokens(mock, client):
-    mock.script(message("one"), message("two"))
-    first = client.responses.create(**ASK)
-    second = client.responses.create(**ASK, previous_response_id=first.id)
-    assert second.previous_response_id == first.id
-    assert second.id[5:21] == first.id[5:21]
-    assert second.usage.input_tokens > first.usage.input_tokens
-
-
-def test_parallel_calls_may_be_answered_in_any_order(mock, client):
-    calls = [function_call("get_weather", {"city": city}) for city in ("Paris", "Oslo")]
-    mock.script(calls, message("18 and 4."))
-    first = client.responses.create(**ASK, tools=[WEATHER])
-    answers = outputs(first)
-    assert len({answer["call_id"] for answer in answers}) == 2
-    second = client.responses.create(model=MODEL, input=answers[::-1], tools=[WEATHER], previous_response_id=first.id)
-    assert second.output_text == "18 and 4."
