@@ -45,7 +45,7 @@ TESTED_WITH = {
     "examine/test_mutants.py": {"examine/case", "examine/session", "examine/tool_server"},
     "explain/test_refusal.py": {"explain/missing_outputs"},
     "explain/test_render.py": {"explain/model"},
-    "explain/test_verdict.py": {"explain/turn"},
+    "explain/test_verdict.py": {"explain/mistakes"},
     "faults/test_faults.py": {"faults/broken_off"},
     "foundry/test_agents.py": {"api/project_types"},
     "foundry/test_azure.py": {"contract/dialect_body"},

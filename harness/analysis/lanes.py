@@ -233,9 +233,7 @@ class _LaneTracker:
         # A request may omit what an earlier one of the same agent named.
         known = lane.profile
         lane.profile = _AgentProfile(
-            profile.model or known.model,
-            profile.instructions or known.instructions,
-            known.tools | profile.tools,
+            profile.model or known.model, profile.instructions or known.instructions, known.tools | profile.tools
         )
         return lane
 

@@ -8,14 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import orjson
 
-from harness.analysis.call_ledger import (
-    MCP_CALL,
-    Approval,
-    Call,
-    call_arguments,
-    collect_calls,
-    parse_arguments,
-)
+from harness.analysis.call_ledger import MCP_CALL, Approval, Call, call_arguments, collect_calls, parse_arguments
 from harness.analysis.flow import FlowStep, build_steps
 from harness.analysis.lanes import CLIENT_LANE, HandOff, assign_lanes, without_probes
 from harness.core.errors import NOWHERE, ConfigError, find_calling_place

@@ -49,7 +49,7 @@ def find_unpaired(rule: str | None, history: History, exchange: Exchange) -> Seq
     """Find the calls without output, or outputs without call, in a refused request and what it continues."""
     if rule not in PAIRING_RULES or not (request := history.read_request(exchange)):
         return ()
-    placed = [*(("input", item) for item in request.previous_items), *request.placed_items]
+    placed = [*(("input", item) for item in request.previous.items), *request.placed_items]
     items = _find_open_calls(placed, history) if rule in _UNANSWERED_RULES else _find_orphans(placed, history)
     return [item for item in items if item.is_approval == (rule in _APPROVAL_RULES)]
 

@@ -1,23 +1,203 @@
-"""Explains turns of a script that no request took, and tests in which no request came at all."""
+"""Explains requests without a turn (none fits, none is left, the client did not wait), and turns without a request."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from re import Pattern
 from typing import Any
 
-from harness.analysis.lanes import asks_model
+from harness.analysis.lanes import asks_model, is_probe
 from harness.core.delivery import Fault
-from harness.core.errors import describe_code
-from harness.core.exchange import Answer
-from harness.core.json_values import is_model
-from harness.core.text import pluralize, show, summarize_item
+from harness.core.errors import HarnessError, Problem, describe_code
+from harness.core.exchange import Answer, Exchange, Request, answer_error
+from harness.core.json_values import as_object, as_string, is_model
+from harness.core.text import pluralize, shorten, show, summarize_item
+from harness.core.vocabulary import Vocabulary
 from harness.ending import Ending
 from harness.explain.model import Cause, ReportFinding
-from harness.explain.unanswered import has_problem
 from harness.items import message
 from harness.items.kind import Item
-from harness.world.route import Repeated, Route
+from harness.items.transcript import Transcript, resolve_transcript
+from harness.world.route import Matcher, Repeated, Route
 from harness.world.routed import RoutedPath
 from harness.world.world import World
+
+SAME_REQUEST = "an unread stream, an answer that is not awaited and a retry after a timeout each take one"
+HANG_UP_FIX = (
+    "Give the client a longer `timeout` than the answer takes, disable its retries (`max_retries=0`), read its stream "
+    "to the end, or script a turn for the second request."
+)
+MAX_DIFFERING = 4
+"""The maximum number of lines of a diff that are shown for each side."""
+
+
+def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
+    """Explain a request without an answer: why, how it differs from the nearest route, what was sent, the fix."""
+    number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
+    what, *advice = problem.what.splitlines() or [""]
+    asked, sent = f"{request.method} {request.path}", _sent_gist(request)
+    head = f"Request {number}, {asked}, could not be answered:"
+    again = _find_same_request(world, request, number)
+    if again and (hang_up := describe_hang_up(world, again.number)):
+        left = f"{head} the client {hang_up} and sent it again."
+        return Cause(left, number, "hang_up", where=what, sent=sent, fix=HANG_UP_FIX)
+    why = f"request {again.number} was identical and took a turn: {SAME_REQUEST}" if again else ""
+    shown = [line.strip() for line in problem.shown]
+    fix = " ".join(line.strip() for line in [*advice, *problem.fix.splitlines()])
+    where = "\n".join(shown)
+    return Cause(f"{head} {what}", number, "unanswered", where=where, sent=sent, why=why, fix=fix)
+
+
+def failed_causes(world: World) -> list[Cause]:
+    """Explain the requests that the server failed to answer, which the journal may lack."""
+    return [
+        Cause(
+            f"The server failed to answer {pluralize(count, 'request')}: {problem.what}",
+            kind="unanswered",
+            fix=problem.fix,
+        )
+        for problem, count in world.all_failed.items()
+    ]
+
+
+def unanswered_finding(exchange: Exchange, expected: bool, fix: str) -> ReportFinding:
+    """Build the finding for a request that could not be answered."""
+    message = str(answer_error(exchange)["message"])
+    return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=fix)
+
+
+def hang_up_causes(world: World) -> list[Cause]:
+    """Explain the answers that the client did not wait for, newest first."""
+    described = ((exchange.number, describe_hang_up(world, exchange.number)) for exchange in reversed(world.exchanges))
+    return [Cause(f"The client {text}.", number, "hang_up", fix=HANG_UP_FIX) for number, text in described if text]
+
+
+def describe_hang_up(world: World, number: int) -> str:
+    """Describe after how long the client hung up on a request; empty if it did not."""
+    left = world.edge[number].left if number in world.edge else None
+    return "" if left is None else f"hung up on request {number} after {left:.1f} s"
+
+
+def miss_cause(problem: Problem, hint: str) -> Cause:
+    """Explain a request that is not in a cassette: the harness's answer, the lines of its diff, the fix or a hint."""
+    differing = changed_lines(problem.shown)
+    gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
+    hidden = len(differing) - len(gone) - len(added)
+    more = [f"… {pluralize(hidden, 'line')} more"] if hidden else []
+    where = "\n".join([*gone, *added, *more])
+    return Cause(problem.what.partition("\n")[0], kind="unanswered", where=where, fix=problem.fix or hint)
+
+
+def changed_lines(diff: Sequence[str]) -> list[str]:
+    """Return the removed and added lines of a unified diff, without its header."""
+    return [line for line in diff[2:] if line.startswith(("-", "+"))]
+
+
+def has_problem(world: World, exchange: Exchange) -> bool:
+    """Return whether the harness could not answer the request of an exchange."""
+    return any(is_same_request(exchange, request) for request, _ in world.problems)
+
+
+def is_same_request(exchange: Exchange, request: Request) -> bool:
+    """Return whether an exchange belongs to a request, or to the WebSocket event that contains it."""
+    return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
+
+
+def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
+    """Find the newest exchange before `number` that answered the same request."""
+    asked = (request.method, request.path, request.body)
+    earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
+    sent = ((exchange, exchange.request) for exchange in earlier)
+    return next((exchange for exchange, before in sent if (before.method, before.path, before.body) == asked), None)
+
+
+def _sent_gist(request: Request) -> str:
+    """Summarize the last input item of a request, or its path."""
+    input = request.body.get("input") if isinstance(request.body, dict) else None
+    last = input[-1] if isinstance(input, list) and input else {"role": "user", "content": input}
+    return summarize_item(last) if input else f"{request.method} {request.path}"
+
+
+MAX_SHOWN = 80
+"""The maximum number of characters shown of a value in a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRoute:
+    """A route that a request was tried against: the number of the `turn` that answered, else 0 and `why` not."""
+
+    route: str
+    turn: int = 0
+    why: str = ""
+
+
+def tried_routes(world: World, exchange: Exchange) -> list[TriedRoute]:
+    """List the routes that a request was tried against, in order; the last one answered, if any did.
+
+    A request that a rule refused was tried against no route; a request for a path that the API lacks, against all
+    routes of `mock.route`.
+    """
+    if is_probe(exchange) or exchange.is_routed:
+        return list(_tried_paths(world, exchange))
+    if not asks_model(exchange.request):
+        return []
+    taken = world.answered_by.taken.get(exchange.number)
+    if taken is None and not has_problem(world, exchange):
+        return []
+    return list(_tried_routes(world, exchange, taken[0] if taken else None, taken[1] if taken else 0))
+
+
+def _tried_routes(world: World, exchange: Exchange, answered: object, turn: int) -> Iterator[TriedRoute]:
+    request, transcript = exchange.request, _read_transcript(world, exchange)
+    for route in world.script.all_routes:
+        if route is answered:
+            yield TriedRoute(str(route), turn)
+            return
+        yield TriedRoute(str(route), why=_first_unmet_condition(route, request, transcript, world.vocabulary))
+
+
+def _read_transcript(world: World, exchange: Exchange) -> Transcript:
+    """Return what the model read then: a conversation has gone on since."""
+    body, store = as_object(exchange.request.body), world.store
+    answered = store.responses.get(as_string(as_object(exchange.answer.body).get("id")))
+    before = answered and answered.chain.previous
+    return resolve_transcript(before, body, store.items) if before else store.transcript(body)
+
+
+def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
+    request, taken = exchange.request, world.answered_by.taken.get(exchange.number)
+    for routed in world.routed:
+        if taken and routed is taken[0]:
+            yield TriedRoute(str(routed), taken[1])
+            return
+        is_other_method = routed.method != request.method
+        why = f"the request is a {request.method}" if is_other_method else f"the path is {request.path}"
+        yield TriedRoute(str(routed), why=why)
+
+
+def _first_unmet_condition(route: Route, request: Request, transcript: Transcript, words: Vocabulary) -> str:
+    try:
+        unmet = route.unmet_conditions(request, transcript)
+    except HarnessError as problem:
+        return str(problem)
+    return describe_unmet(*unmet[0], words) if unmet else "it had no turns left, or none yet"
+
+
+def describe_unmet(name: str, wanted: Matcher, actual: Any, words: Vocabulary) -> str:
+    """Describe how a request fails a condition: `instructions does not contain 'planner': 'You are ops.'`."""
+    sent = shorten(words.render_value(actual), MAX_SHOWN)
+    if callable(wanted):
+        return f"{name}: {describe_code(wanted)} rejects {sent}"
+    if isinstance(wanted, Pattern):
+        return f"{name} does not match {words.render_value(wanted.pattern)}: {sent}"
+    if name == "model":
+        return f"model is {sent}, not {words.render_value(wanted)}"
+    if name != "tools":
+        return f"{name} does not contain {words.render_value(wanted)}: {sent}"
+    missing = sorted(set([wanted] if isinstance(wanted, str) else wanted) - set(actual))
+    return f"tools does not contain {', '.join(map(words.render_value, missing))}: {sent}"
+
 
 MAX_UNUSED = 6
 """The maximum number of unused turns that are listed."""

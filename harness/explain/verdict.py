@@ -28,8 +28,17 @@ from harness.explain.refusal import (
     unasked_causes,
 )
 from harness.explain.stray import stray_cause
-from harness.explain.turn import empty_route_cause, no_request_cause, unused_cause, unused_findings
-from harness.explain.unanswered import failed_causes, hang_up_causes, has_problem, unanswered_cause, unanswered_finding
+from harness.explain.turn import (
+    empty_route_cause,
+    failed_causes,
+    hang_up_causes,
+    has_problem,
+    no_request_cause,
+    unanswered_cause,
+    unanswered_finding,
+    unused_cause,
+    unused_findings,
+)
 from harness.world.world import World
 
 

@@ -160,7 +160,7 @@ def _missed_causes(item: pytest.Item) -> list[Cause]:
     """Explain the requests that the cassette of a test could not answer."""
     if not (misses := _list_misses(item)):
         return []
-    from harness.explain.unanswered import miss_cause
+    from harness.explain.turn import miss_cause
 
     hint = _record_hint(item, item.stash[CASSETTE_STASH_KEY].mode)
     return [miss_cause(problem, hint) for problem in misses]

@@ -144,7 +144,7 @@ def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
             added = [item for _, item in request.placed_items]
             if concerns_approvals([*added, *output]):
                 with suppress(KeyError):  # items of a recording may lack members
-                    ledger.add_exchange(exchange.number, request.previous_items, added, output)
+                    ledger.add_exchange(exchange.number, request.previous.items, added, output)
         history.add_exchange(exchange, request)
     return ledger
 

@@ -16,7 +16,7 @@ from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object
 from harness.core.secrets import HIDDEN, SECRET_HEADERS
 from harness.core.text import pluralize, shorten
-from harness.explain.unanswered import tried_routes
+from harness.explain.turn import tried_routes
 from harness.viewer.copies import copies_of
 from harness.viewer.page_data import AnsweredBy, Edge, ShownExchange, StreamEvent, Tried
 from harness.viewer.pool import Pool

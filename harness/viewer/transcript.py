@@ -71,7 +71,7 @@ class TranscriptReader:
         elif isinstance(instructions, list):
             yield from (TranscriptItem(item, "instructions") for item in instructions)
         chained = "chain" if isinstance(request.body.get("previous_response_id"), str) else "conversation"
-        for item in request.previous_items:
+        for item in request.previous.items:
             yield TranscriptItem(item, chained, self._said_in(item))
         is_text = isinstance(request.body.get("input"), str)
         added = set(map(id, new))

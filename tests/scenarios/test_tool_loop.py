@@ -4,7 +4,7 @@ import openai
 import pytest
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
 
-from harness.explain.unanswered import tried_routes
+from harness.explain.turn import tried_routes
 from harness.items import function_call, message, reasoning
 from tests.support.clients.programs import (
     MODEL,

@@ -314,7 +314,7 @@ class TestWithoutANetwork:
 
 
 def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:
-    from harness.explain.unanswered import hang_up_causes
+    from harness.explain.turn import hang_up_causes
 
     mock.script(pause("Once.", until=Gate()))
     with (

@@ -28,7 +28,6 @@ from harness.analysis.history.request import (
     OutputItem,
     PlacedItem,
     SaidText,
-    said_once,
 )
 from harness.analysis.history.text_index import JoinedTexts, SimilarTexts, TextIndex, letters_of
 from harness.analysis.history.tool_results import ToolResults, output_text
@@ -339,7 +338,7 @@ class History:
     def find_said(self, message: Json) -> SaidText | None:
         """Find the text that an assistant message repeats, by id or else by text; None if not found."""
         if original := self._find_by_id(message):
-            return said_once(original)
+            return SaidText().add(original)
         return self.by_text.get(message_text(message).strip())
 
     def is_only_agent(self, request: HistoryRequest) -> bool:

@@ -5,9 +5,7 @@ Requests may be malformed: members of the wrong type count as absent.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Hashable
 
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
@@ -21,16 +19,8 @@ ItemKey = tuple[str, str]
 """A loose identity of an item: its role and text, or `call` or `output` and the `call_id`."""
 
 
-def hash_sequence(keys: Iterable[Hashable]) -> int:
-    """Hash a sequence that can be extended key by key."""
-    digest = hash(())
-    for key in keys:
-        digest = extend_hash(digest, key)
-    return digest
-
-
 def extend_hash(digest: int, key: Hashable) -> int:
-    """Extend the hash of a sequence by one more key."""
+    """Extend the hash of a sequence, `hash(())` if it is empty, by one more key."""
     return hash((digest, key))
 
 
@@ -100,6 +90,6 @@ def describe_item(item: Json) -> str:
     return f"{label} ({as_string(item.get('id'))})" if as_string(item.get("id")) else label
 
 
-def count_pairs(keys: Sequence[ItemKey]) -> Counter[tuple[ItemKey, ItemKey]]:
-    """Count how often each key directly follows another."""
-    return Counter(pairwise(keys))
+def notes_of(item: Json) -> list[Json]:
+    """List the annotations of all parts of a message."""
+    return [note for part in objects_in(item.get("content")) for note in objects_in(part.get("annotations"))]

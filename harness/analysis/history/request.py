@@ -14,11 +14,11 @@ from harness.analysis.history.items import (
     answered_id,
     client_call_id,
     extend_hash,
-    hash_sequence,
     is_assistant,
     item_key,
     item_type,
     message_text,
+    notes_of,
 )
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
@@ -170,7 +170,7 @@ class KnownItems:
         )
 
 
-NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), GrowingSequence([hash_sequence(())]))
+NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), GrowingSequence([hash(())]))
 
 
 @dataclass(frozen=True)
@@ -203,16 +203,6 @@ class HistoryRequest:
         return [item_key(item) for _, item in self.placed_items]
 
     @property
-    def previous_items(self) -> Sequence[Json]:
-        """The items that the request continues."""
-        return self.previous.items
-
-    @property
-    def previous_key_count(self) -> int:
-        """How many of the keys belong to the items that the request continues."""
-        return len(self.previous.keys)
-
-    @property
     def other_items(self) -> Sequence[Json]:
         """The items of the transcript that are not messages."""
         return self.transcript.others
@@ -223,8 +213,8 @@ class HistoryRequest:
         return self.transcript.keys
 
     def items_after(self, length: int) -> Sequence[PlacedItem]:
-        """List the input items after the first `length` keys; empty if these end within `previous_items`."""
-        left = length - self.previous_key_count
+        """List the input items after the first `length` keys; empty if these end within the `previous` items."""
+        left = length - len(self.previous.keys)
         if left < 0 or left >= len(self._key_places):
             return self.placed_items if left == 0 else ()
         return self.placed_items[self._key_places[left - 1] + 1 :] if left else self.placed_items
@@ -325,14 +315,9 @@ class OutputItem:
         return self.reply.number
 
     @property
-    def phase(self) -> str:
-        """The phase of a message; empty without one."""
-        return as_string(self.item.get("phase"))
-
-    @property
     def annotation_count(self) -> int:
         """The number of annotations of a message."""
-        return count_annotations(self.item)
+        return len(notes_of(self.item))
 
     @property
     def is_partial(self) -> bool:
@@ -353,24 +338,14 @@ class SaidText:
     is_partial: bool = True
     reply_ids: set[int] = field(default_factory=set)
 
-    def add(self, original: OutputItem) -> None:
-        """Add a message with this text."""
+    def add(self, original: OutputItem) -> SaidText:
+        """Add a message with this text, and return this."""
         self.originals.append(original)
         if self.least_cited is None or original.annotation_count < self.least_cited.annotation_count:
             self.least_cited = original
-        self.phases.pop(original.phase, None)
-        self.phases[original.phase] = original
+        phase = as_string(original.item.get("phase"))
+        self.phases.pop(phase, None)
+        self.phases[phase] = original
         self.is_partial = self.is_partial and original.is_partial
         self.reply_ids.add(id(original.reply))
-
-
-def said_once(original: OutputItem) -> SaidText:
-    """Return the `SaidText` of a single message."""
-    said = SaidText()
-    said.add(original)
-    return said
-
-
-def count_annotations(item: Json) -> int:
-    """Count the annotations of all parts of a message."""
-    return sum(len(objects_in(part.get("annotations"))) for part in objects_in(item.get("content")))
+        return self

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import message_text
+from harness.analysis.history.items import message_text, notes_of
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, CITED_TEXT, notes_of, sources_of
+from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, CITED_TEXT, sources_of
 from harness.analysis.losses.examples import ask, assistant
 from harness.contract.rule import Case
 from harness.core.exchange import Json

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import message_text
+from harness.analysis.history.items import message_text, notes_of
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, facts_about, loss
@@ -16,7 +16,7 @@ from harness.analysis.losses.examples import ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_string
 from harness.core.text import quote
 from harness.items import file_citation, message, url_citation
 
@@ -134,11 +134,6 @@ def _citation_key(note: Json) -> tuple[Any, ...]:
 
 def _names_its_sources(text: str, original: OutputItem) -> bool:
     return all(any(source in text for source in sources_of(note)) for note in notes_of(original.item))
-
-
-def notes_of(item: Json) -> list[Json]:
-    """List the annotations of all parts of a message."""
-    return [note for part in objects_in(item.get("content")) for note in objects_in(part.get("annotations"))]
 
 
 def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:

@@ -67,7 +67,7 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
 )
 def partial_continued(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Chains continue an incomplete response with a new user message, as an application may let the user decide."""
-    last = request.previous_items[-1] if request.previous_items else {}
+    last = request.previous.items[-1] if request.previous.items else {}
     original = history.find_original(last)
     if original and original.is_partial and any(item.get("role") == "user" for _, item in request.placed_items):
         yield _facts(request.placed_items[0][0], original)

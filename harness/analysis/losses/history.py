@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import orjson
 
@@ -13,7 +14,6 @@ from harness.analysis.history.items import (
     ItemKey,
     answered_id,
     client_call_id,
-    count_pairs,
     is_assistant,
     is_typed,
     item_key,
@@ -120,7 +120,7 @@ def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[s
     if not any(key and history.allowed_counts[key] for key in keys):
         return []
     # The items of the continued response count, too: sending them again duplicates them.
-    before = ((item, item_key(item)) for item in request.previous_items)
+    before = ((item, item_key(item)) for item in request.previous.items)
     seen = Counter(key for item, sent_key in before if (key := history.original_key(item, sent_key)))
     pairs = _most_frequent_pairs(request)
     found, last = [], None
@@ -156,7 +156,7 @@ def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey,
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """Find the user messages that double their text, where an earlier request had it once in the same place."""
-    for index, (place, item) in enumerate(() if request.previous_items else request.placed_items):
+    for index, (place, item) in enumerate(() if request.previous.items else request.placed_items):
         words = message_text(item) if item.get("role") == "user" else ""
         for reply in history.replies[-RECENT_REQUESTS:] if len(words) >= 2 * SHORTEST_USER_TEXT else ():
             was = next((there for _, there in reply.request.placed_items[index : index + 1]), {})
@@ -170,7 +170,7 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
 def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """Find the user messages at the start of a chained request that repeat all user messages of the chain."""
     sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
-    if not sent or not request.previous_items:
+    if not sent or not request.previous.items:
         return
     # The last message may be repeated on purpose, as the user asks again, but not before the output of a call.
     is_answer = bool(request.outputs) and request.placed_items[-1][1] is not sent[-1][1]
@@ -186,7 +186,7 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     most: dict[ItemKey, int] = {}
     words = [key for key in request.item_keys if key[0] not in ("call", "output")]
     for keys in (request.item_keys, words):
-        for (_, second), count in count_pairs(keys).items():
+        for (_, second), count in Counter(pairwise(keys)).items():
             most[second] = max(count, most.get(second, 0))
     return most
 
@@ -294,7 +294,7 @@ def _find_in_gap(request: HistoryRequest, index: int, here: set[str], history: H
     items = [item for _, item in request.placed_items]
     start = next((place + 1 for place in range(index, -1, -1) if not _says_nothing(items[place])), 0)
     stop = next((place for place in range(index, len(items)) if not _says_nothing(items[place])), len(items))
-    before = request.previous_key_count + sum(key is not None for key in request.placed_keys[:start])
+    before = len(request.previous.keys) + sum(key is not None for key in request.placed_keys[:start])
     ahead = history.find_output(items[start - 1]) if start else None
     behind = history.find_output(items[stop]) if stop < len(items) else None
     gaps = [(ahead.reply, ahead.index + 1)] if ahead else []

@@ -137,7 +137,7 @@ def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[t
 def _find_continued(request: HistoryRequest, history: History) -> OutputItem | None:
     """Find an output item of the response that a request continues."""
     if request.is_chained:
-        ids = (as_string(item.get("id")) for item in reversed(request.previous_items))
+        ids = (as_string(item.get("id")) for item in reversed(request.previous.items))
         return next((original for id in ids if (original := history.by_id.get(id))), None)
     said = {id(item): reply for reply in history.find_continued(request)[0] for item in reply.output}
     sent = (original for _, item in request.placed_items for original in history.find_originals(item)[-1:])

@@ -69,7 +69,7 @@ def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, 
 
     Instructions may stand between the two.
     """
-    length, last = request.previous_key_count, Json()
+    length, last = len(request.previous.keys), Json()
     for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
         if is_prompt(item) and is_same_prompt(last, item):
             yield length, place, item

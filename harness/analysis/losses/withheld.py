@@ -177,7 +177,7 @@ def _find_place(id: str, request: HistoryRequest, history: History) -> int:
 
 def _name_place(place: int, request: HistoryRequest) -> str:
     """Return the place in the request of an item of its transcript; `input` for an item of the continued response."""
-    own = place - len(request.previous_items)
+    own = place - len(request.previous.items)
     return request.placed_items[own][0] if 0 <= own < len(request.placed_items) else "input"
 
 

@@ -27,7 +27,7 @@ from harness.cassettes.recording.matching import (
 from harness.core.errors import COMMAND, ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.core.headers import encode_headers, normalize_headers
-from harness.explain.unanswered import changed_lines
+from harness.explain.turn import changed_lines
 from harness.server.http_server import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer

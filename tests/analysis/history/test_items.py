@@ -1,10 +1,12 @@
 """What is known of a transcript is carried along, so that the losses of a chain cost what each request adds."""
 
+from functools import reduce
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.history import request as history_request
-from harness.analysis.history.items import hash_sequence, item_key
+from harness.analysis.history.items import extend_hash, item_key
 from harness.analysis.history.request import NO_ITEMS
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -29,7 +31,7 @@ def test_a_transcript_knows_the_same_however_it_came_together(parts):
     items = [item for part in parts for item in part]
     assert known == NO_ITEMS.extend(items)
     assert known.keys == [key for item in items if (key := item_key(item))]
-    assert known.digests[-1] == hash_sequence(known.keys)
+    assert known.digests[-1] == reduce(extend_hash, known.keys, hash(()))
     assert known.others == [item for item in items if "role" not in item]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import Problem
 from harness.core.vocabulary import JSON
-from harness.explain.unanswered import TriedRoute, miss_cause, tried_routes
+from harness.explain.turn import TriedRoute, miss_cause, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
