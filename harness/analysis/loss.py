@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any
 
 from harness.analysis.history.history import History, collect_sent
 from harness.analysis.history.items import describe_item
@@ -74,36 +74,23 @@ LOSSES: Registry[Loss] = Registry("loss")
 """Every loss by id; filled by importing `harness.analysis.losses`."""
 
 
-class LossDeclaration(TypedDict, total=False):
-    """The arguments of `@loss`: `loses` are conversations that show the loss, `keeps` conversations that do not."""
-
-    message: Required[str]
-    fix: Required[str]
-    loses: Required[Sequence[Case]]
-    keeps: Required[Sequence[Case]]
-    strict: bool
-
-
 def facts_about(at: str, said: int | None, item: Json, **more: Any) -> LossFacts:
     """Return the facts of a loss at a place of a request: `what` was lost there is an item that exchange `said` has."""
     return {"at": at, "said": said, "what": describe_item(item), **more}
 
 
-def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:
-    """Register a generator `(request, history)` that yields the facts of each loss."""
+def loss(
+    *, message: str, fix: str, loses: Sequence[Case], keeps: Sequence[Case], strict: bool = False
+) -> Callable[[LossCheck], LossCheck]:
+    """Register a generator `(request, history)` that yields the facts of each loss.
+
+    `loses` are conversations that show the loss, `keeps` conversations that do not.
+    """
 
     def register(check: LossCheck) -> LossCheck:
-        made = Loss(
-            id=check.__name__.replace("_", "-"),
-            area=check.__module__.rpartition(".")[2],
-            doc=inspect.getdoc(check) or "",
-            message=words["message"],
-            fix=words["fix"],
-            loses=tuple(words["loses"]),
-            keeps=tuple(words["keeps"]),
-            strict=words.get("strict", False),
-            check=check,
-        )
+        id, area = check.__name__.replace("_", "-"), check.__module__.rpartition(".")[2]
+        doc = inspect.getdoc(check) or ""
+        made = Loss(id, area, doc, message, fix, tuple(loses), tuple(keeps), strict, check)
         if problem := _declaration_problem(made):
             raise RegistrationError(f"loss {made.id} in {check.__module__} {problem}")
         LOSSES.add(made.id, made, check.__module__)

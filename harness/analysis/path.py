@@ -205,7 +205,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
     def __repr__(self) -> str:
         if not self:
             return f"<no {self._title}; the path: {self._short_path()}>"
-        return f"[{', '.join(map(self._show, self))}]"
+        return f"[{', '.join(map(_show_entry, self))}]"
 
     __str__ = __repr__
 
@@ -223,7 +223,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
 
     @property
     def unanswered(self) -> Self:
-        return self._keep((entry for entry in self if not self._answers(entry)), self._name)
+        return self._keep((entry for entry in self if not _answers_of(entry)), self._name)
 
     def times(self, number: int) -> PathClaim:
         """Claim that there are exactly `number` of them: `assert mock.calls.named("get_weather").times(2)`.
@@ -261,7 +261,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         return type(self)(entries, self._owner, name)
 
     def _first(self) -> int | None:
-        return min(map(self._number, self), default=None)
+        return min(map(_number_of, self), default=None)
 
     def _first_of(self, other: str | Sequence[Any]) -> tuple[str, int | None]:
         """Return how to name the others, and the number of the exchange with the first of them."""
@@ -284,18 +284,6 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
     def _short_path(self) -> str:
         return shorten(str(self.path), SHOWN_PATH, tail=SHOWN_PATH // 2)
 
-    @staticmethod
-    def _show(entry: EntryT) -> str:
-        raise NotImplementedError
-
-    @staticmethod
-    def _answers(entry: EntryT) -> Sequence[Any]:
-        raise NotImplementedError
-
-    @staticmethod
-    def _number(entry: EntryT) -> int:
-        raise NotImplementedError
-
 
 class Calls(_Entries[Call]):
     """The calls that a client must execute, in the order in which the model made them."""
@@ -304,35 +292,26 @@ class Calls(_Entries[Call]):
         """Keep those of one agent, named as in `mock.agents`."""
         return self._keep((call for call in self if call.agent == agent), self._name)
 
-    @staticmethod
-    def _show(call: Call) -> str:
-        return show_call(call.name or call.type, call.parsed_arguments, show_outputs([out for _, out in call.outputs]))
-
-    @staticmethod
-    def _answers(call: Call) -> Sequence[Any]:
-        return call.outputs
-
-    @staticmethod
-    def _number(call: Call) -> int:
-        return call.said or 0
-
 
 class Approvals(_Entries[Approval]):
     """The MCP calls that needed an approval, in the order in which it was requested."""
 
     noun = "approval"
 
-    @staticmethod
-    def _show(approval: Approval) -> str:
-        return show_call(approval.name, parse_arguments(approval.arguments), show_approval(approval.approve))
 
-    @staticmethod
-    def _answers(approval: Approval) -> Sequence[Any]:
-        return approval.answers
+def _show_entry(entry: Call | Approval) -> str:
+    arguments = parse_arguments(entry.arguments)
+    if isinstance(entry, Call):
+        return show_call(entry.name or entry.type, arguments, show_outputs([output for _, output in entry.outputs]))
+    return show_call(entry.name, arguments, show_approval(entry.approve))
 
-    @staticmethod
-    def _number(approval: Approval) -> int:
-        return approval.asked or 0
+
+def _answers_of(entry: Call | Approval) -> Sequence[Any]:
+    return entry.outputs if isinstance(entry, Call) else entry.answers
+
+
+def _number_of(entry: Call | Approval) -> int:
+    return (entry.said if isinstance(entry, Call) else entry.asked) or 0
 
 
 class Agents(list[str], OnPath):

@@ -9,28 +9,31 @@ from typing import Literal, TypeVar
 
 from harness.core.errors import Section, name_section
 
-CauseKind = Literal[
+FindingKind = Literal[
     "refusal",
     "loss",
     "unanswered",
     "unused",
+    "disagreement",
+    "unreadable",
+    "webhook",
+    "client",
+    "examined",
+    "shutdown",
+    "migration",
+]
+CauseKind = Literal[
+    FindingKind,
     "no_request",
     "not_refused",
     "stray",
     "probe",
     "hang_up",
-    "webhook",
-    "client",
     "claim",
     "dropped",
     "live",
     "recording",
     "raised",
-    "disagreement",
-    "unreadable",
-    "examined",
-    "shutdown",
-    "migration",
 ]
 
 
@@ -139,19 +142,6 @@ _SECTIONS: dict[CauseKind, Section] = {
 }
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
-FindingKind = Literal[
-    "refusal",
-    "loss",
-    "unanswered",
-    "unused",
-    "disagreement",
-    "unreadable",
-    "webhook",
-    "client",
-    "examined",
-    "shutdown",
-    "migration",
-]
 _PLACES: dict[FindingKind, str] = {
     "unreadable": "the file",
     "refusal": "outside its test",
