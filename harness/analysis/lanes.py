@@ -47,15 +47,7 @@ _AFTER_NAME = re.compile(
 )
 """Matches the rest of the sentence after a name."""
 _GENERIC_HEADINGS = {
-    "system context",
-    "system prompt",
-    "system",
-    "context",
-    "instructions",
-    "role",
-    "task",
-    "identity",
-    "goal",
+    *("system context", "system prompt", "system", "context", "instructions", "role", "task", "identity", "goal")
 }
 """Headings that do not describe the agent."""
 _PUNCTUATION = " \t\"'*`_#>“”«»-"

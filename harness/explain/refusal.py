@@ -19,14 +19,7 @@ from harness.core.cached import cached_property
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.text import pluralize, quote, shorten, shorten_json
-from harness.explain.missing_outputs import (
-    PAIRING_RULES,
-    PlacedItem,
-    describe_origin,
-    describe_unpaired,
-    find_origin,
-    find_unpaired,
-)
+from harness.explain import missing_outputs
 from harness.explain.model import Cause, ReportFinding
 from harness.world.refusals import ExpectedRefusal
 from harness.world.world import World
@@ -175,9 +168,9 @@ class _RefusedRequest:
         return history
 
     @cached_property
-    def unpaired(self) -> Sequence[PlacedItem]:
+    def unpaired(self) -> Sequence[missing_outputs.PlacedItem]:
         """The calls without output, or outputs without call, that caused the refusal; empty for other rules."""
-        return find_unpaired(self.exchange.answer.rule, self.history, self.exchange)
+        return missing_outputs.find_unpaired(self.exchange.answer.rule, self.history, self.exchange)
 
     @property
     def names(self) -> frozenset[str]:
@@ -197,7 +190,7 @@ class _RefusedRequest:
         if lost := next((lost for lost in self.losses if self._is_at_item_of(lost)), None):
             return f"{where}; {_loss_line(lost)}"
         rule = None if _is_other_api(self.exchange) else self.rules.get(self.exchange.answer.rule or "")
-        return f"{where}; {rule.summary}" if rule and rule.id not in PAIRING_RULES else where
+        return f"{where}; {rule.summary}" if rule and rule.id not in missing_outputs.PAIRING_RULES else where
 
     def _is_at_item_of(self, lost: Lost) -> bool:
         """Return whether the error points to the same input item as a loss."""
@@ -207,14 +200,14 @@ class _RefusedRequest:
     def _trace_ids(self) -> str:
         """Describe where the ids in the error come from; empty if no answer and no item of this request has them."""
         if self.unpaired:
-            return describe_unpaired(self.exchange.answer.rule, self.unpaired)
+            return missing_outputs.describe_unpaired(self.exchange.answer.rule, self.unpaired)
         for id in self.ids:
-            origin = find_origin(self.history, id)
+            origin = missing_outputs.find_origin(self.history, id)
             holders = [(place, item) for place, item in self._input_objects() if id in map(item.get, _ID_MEMBERS)]
             if origin or holders:
                 _, item = holders[0] if holders else ("", {})
                 places = ", ".join(place for place, _ in holders) or f"{self.param or 'input'}, not among its items"
-                return f"{places}: {describe_item(origin.item if origin else item)}{describe_origin(origin)}"
+                return f"{places}: {describe_item(origin.item if origin else item)}{missing_outputs.describe_origin(origin)}"
         return ""
 
     def _input_objects(self) -> Iterator[tuple[str, Json]]:

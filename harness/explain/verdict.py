@@ -9,36 +9,9 @@ from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
 from harness.analysis.path import PathClaim
 from harness.core.exchange import Exchange
-from harness.explain.mistakes import (
-    client_causes,
-    client_findings,
-    loss_cause,
-    loss_finding,
-    shown_otherwise_cause,
-    webhook_causes,
-    webhook_findings,
-)
+from harness.explain import mistakes, refusal, turn
 from harness.explain.model import Cause, ReportFinding
-from harness.explain.refusal import (
-    MAX_EXPLAINED,
-    absence_cause,
-    probe_causes,
-    refusal_causes,
-    refusal_finding,
-    unasked_causes,
-)
 from harness.explain.stray import stray_cause
-from harness.explain.turn import (
-    empty_route_cause,
-    failed_causes,
-    hang_up_causes,
-    has_problem,
-    no_request_cause,
-    unanswered_cause,
-    unanswered_finding,
-    unused_cause,
-    unused_findings,
-)
 from harness.world.world import World
 
 
@@ -52,27 +25,27 @@ def find_verdict(
     """
     # Turns that are left because a request was refused or not answered are no cause of their own.
     unused_turns = world.unused if unused else []
-    refused = unasked_causes(world, losses)
-    failed = failed_causes(world)
+    refused = refusal.unasked_causes(world, losses)
+    failed = turn.failed_causes(world)
     stray = [stray_cause(world)] if strays and world.refusals.unexpected_strays else []
     explains_unused = refused or world.problems or failed or stray
     return [
         *([_dropped_world_cause()] if world.was_dropped else []),
         *failed,
         *_sort_causes(world, losses, refused),
-        *(shown_otherwise_cause(message, world.vocabulary) for message in world.shown_otherwise if shown),
+        *(mistakes.shown_otherwise_cause(message, world.vocabulary) for message in world.shown_otherwise if shown),
         *stray,
-        *client_causes(world),
-        *webhook_causes(world),
-        *map(absence_cause, world.refusals.missing),
+        *mistakes.client_causes(world),
+        *mistakes.webhook_causes(world),
+        *map(refusal.absence_cause, world.refusals.missing),
         *(_claim_cause(claim) for claim in world.false_claims if not claim.was_read),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
         *(
-            empty_route_cause(route)
+            turn.empty_route_cause(route)
             for route in world.script.routes
             if unused and route.is_empty and not explains_unused
         ),
-        *probe_causes(world),
+        *refusal.probe_causes(world),
     ]
 
 
@@ -86,20 +59,22 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
         exchange for exchange in without_probes(world.exchanges) if exchange.status >= 400 and not exchange.is_routed
     ]
     newest = refused[-1].number if refused else 0
-    unexplained = [exchange for exchange in refused if not has_problem(world, exchange)]
-    causes = _sort_causes(world, losses, refusal_causes(unexplained, unexplained[-MAX_EXPLAINED:], losses, world))
+    unexplained = [exchange for exchange in refused if not turn.has_problem(world, exchange)]
+    causes = _sort_causes(
+        world, losses, refusal.refusal_causes(unexplained, unexplained[-refusal.MAX_EXPLAINED :], losses, world)
+    )
     later = [cause for cause in causes if cause.exchange > newest]
     ranked = [*later, *(cause for cause in reversed(causes) if cause not in later)]
-    failed = failed_causes(world)
+    failed = turn.failed_causes(world)
     named = {cause.exchange for cause in ranked}
-    left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
+    left = [cause for cause in turn.hang_up_causes(world) if cause.exchange not in named]
     if not failed and (not world.exchanges or (not ranked and not left and unused and world.unused)):
         return [_unused_or_no_request(world)]
     return [
         *failed,
         *ranked,
-        *client_causes(world),
-        *webhook_causes(world),
+        *mistakes.client_causes(world),
+        *mistakes.webhook_causes(world),
         *left,
         *([stray_cause(world)] if world.strays else []),
     ]
@@ -107,17 +82,17 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
 
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:
     """Return the causes in a World's journal, sorted by exchange, oldest first."""
-    causes = [*(unanswered_cause(world, *problem) for problem in world.problems), *refused]
+    causes = [*(turn.unanswered_cause(world, *problem) for problem in world.problems), *refused]
     # A loss in a refused or unanswered request is part of that cause.
     explained = {cause.exchange for cause in causes}
-    causes += [loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
+    causes += [mistakes.loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
     return sorted(causes, key=lambda cause: cause.exchange)
 
 
 def _unused_or_no_request(world: World) -> Cause:
     if world.strays:
         return stray_cause(world)
-    return unused_cause(world) if world.exchanges else no_request_cause(world)
+    return turn.unused_cause(world) if world.exchanges else turn.no_request_cause(world)
 
 
 def _claim_cause(claim: PathClaim) -> Cause:
@@ -165,11 +140,13 @@ def collect_findings(
     lossy = {lost.exchange for lost in losses} if judged else numbers
     traced = {exchange.number for exchange in refused[-MAX_TRACED:]}
     unexpected = {exchange.number for exchange in world.refusals.unexpected}
-    fixes = {cause.exchange: cause.fix for cause in (unanswered_cause(world, *problem) for problem in world.problems)}
+    fixes = {
+        cause.exchange: cause.fix for cause in (turn.unanswered_cause(world, *problem) for problem in world.problems)
+    }
     findings = [
-        unanswered_finding(exchange, passed, fixes.get(exchange.number, ""))
+        turn.unanswered_finding(exchange, passed, fixes.get(exchange.number, ""))
         if is_unanswered(exchange)
-        else refusal_finding(
+        else refusal.refusal_finding(
             exchange,
             exchanges,
             losses,
@@ -179,7 +156,13 @@ def collect_findings(
         )
         for exchange in refused
     ]
-    findings += [loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in lossy)) for lost in losses]
-    findings += client_findings(world, passed)
+    findings += [
+        mistakes.loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in lossy)) for lost in losses
+    ]
+    findings += mistakes.client_findings(world, passed)
     findings.sort(key=lambda finding: finding.exchange or 0)
-    return [*findings, *webhook_findings(world, passed), *unused_findings(world, passed or "unused" in allowed)]
+    return [
+        *findings,
+        *mistakes.webhook_findings(world, passed),
+        *turn.unused_findings(world, passed or "unused" in allowed),
+    ]

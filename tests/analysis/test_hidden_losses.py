@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, user
+from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, sketch, user
 from harness.core.exchange import Exchange, Json, SentTurn, ToolRuns
 from harness.items import function_call, message, url_citation
 from harness.world.mock import Mock
@@ -91,7 +91,7 @@ class TestACitationOfAnEditedMessage:
     def test_a_citation_of_an_edited_message_is_found_by_the_id_of_the_message(self, client: Client) -> None:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
         id = client.ask([PROMPT]).body["output"][0]["id"]
-        client.ask([PROMPT, assistant(ADVICE.replace(" two", " four"), id=id), NEXT])
+        client.ask(sketch("P", assistant(ADVICE.replace(" two", " four"), id=id), "N"))
         assert ids(client.world) == ["citation-dropped"]
 
     def test_a_citation_of_a_text_that_comes_back_cut_is_reported(self, client: Client) -> None:
@@ -123,7 +123,7 @@ class TestACitationOfAnEditedMessage:
         client.mock.script([message(ADVICE, annotations=[GUIDE]), paid])
         client.ask([PROMPT])
         joined = annotated(f"{ADVICE}\n\nYou are paid meanwhile.", 0)
-        client.ask([PROMPT, assistant("", content=joined), NEXT])
+        client.ask(sketch("P", assistant("", content=joined), "N"))
         (lost,) = client.mock.losses
         assert (lost.loss, "You are paid" in lost.message) == ("citation-dropped", True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.analysis.judgement import LossPolicy, read_loss_policy
-from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant
+from harness.analysis.losses.examples import PROMPT, REPLY, TEXT, assistant, sketch
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from tests.support.in_process import Client
@@ -17,8 +17,8 @@ def journal() -> list[Exchange]:
     client = Client()
     client.mock.script(REPLY, "Done.", "Done.")
     client.ask([PROMPT], instructions="You plan.")
-    client.ask([PROMPT, assistant(TEXT + TEXT), NEXT], instructions="You plan.")
-    client.ask([PROMPT, assistant(TEXT), NEXT])
+    client.ask(sketch("P", assistant(TEXT + TEXT), "N"), instructions="You plan.")
+    client.ask(sketch("P A N"))
     return client.world.exchanges
 
 

@@ -22,6 +22,7 @@ from harness.analysis.losses.examples import (
     assistant,
     call,
     output,
+    sketch,
     user,
 )
 from harness.contract.rule import Case
@@ -65,7 +66,7 @@ class TestAConversationIsFollowed:
         client.mock.script(DEPLOY, REPLY)
         first = client.ask([PROMPT]).body["id"]
         second = client.ask([output()], previous_response_id=first).body["id"]
-        client.ask([PROMPT, call(), output(), assistant(TEXT), NEXT], previous_response_id=second)
+        client.ask(sketch("P C O A N"), previous_response_id=second)
         (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.at, lost.said) == ("history-replayed", 3, "input[1]", 1)
         assert lost.message.startswith("this transcript repeats 2 items that it already contains")
@@ -75,12 +76,12 @@ class TestAConversationIsFollowed:
     ) -> None:
         client.mock.script(REPLY)
         id = client.ask([PROMPT], background=True).body["id"]
-        client.ask([PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)])
+        client.ask(sketch("P A P A"))
         assert ids(client.world.exchanges) == []
         for _ in range(3):
             client.send(f"GET /responses/{id}")
         client.ask([assistant(TEXT[:9])], previous_response_id=id)
-        client.ask([PROMPT, assistant(TEXT[:9]), NEXT])
+        client.ask(sketch("P", assistant(TEXT[:9]), "N"))
         (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.exchange) == ("text-altered", 4, 7)
 
@@ -88,7 +89,7 @@ class TestAConversationIsFollowed:
         socket = Socket()
         socket.mock.script(REPLY)
         first = socket.made([PROMPT], store=False)
-        socket.create([assistant(TEXT), NEXT], previous_response_id=first["id"], store=False)
+        socket.create(sketch("A N"), previous_response_id=first["id"], store=False)
         assert ids(socket.world.exchanges) == ["history-replayed"]
 
     def test_a_conversation_is_followed_through_a_steer(self) -> None:
@@ -103,7 +104,7 @@ class TestAConversationIsFollowed:
     def test_a_conversation_is_followed_through_azure(self, path: str) -> None:
         client = Client()
         client.mock.script(REPLY)
-        for asked in ([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]):
+        for asked in ([PROMPT], sketch("P A P A")):
             post(client.api, {"model": "gpt-4.1", "input": asked}, f"{path}/responses")
         assert ids(client.world.exchanges) == ["history-replayed"]
 
@@ -115,7 +116,7 @@ class TestAConversationIsFollowed:
         client.ask([assistant(TEXT)], conversation={"id": id})
         assert ids(client.world.exchanges) == ["history-replayed"]
         client.send(f"DELETE /conversations/{id}/items/{said['id']}")
-        client.ask([assistant(TEXT), output()], conversation=id)
+        client.ask(sketch("A O"), conversation=id)
         assert ids(client.world.exchanges) == ["history-replayed"]
 
     def test_not_through_a_conversation_of_which_some_unknown_item_was_deleted(self, client: Client) -> None:
@@ -160,7 +161,7 @@ class TestWhateverIsSentIsLookedAt:
     def test_whatever_it_is(self, client: Client, body: Any) -> None:
         client.mock.script([THOUGHT, REPLY, DEPLOY], REPLY)
         client.ask([PROMPT], model="gpt-5")
-        client.ask([PROMPT, call(), output()])
+        client.ask(sketch("P C O"))
         (first, second) = client.world.exchanges
         odd = Exchange(3, first.request._replace(body=body), Answer(400, {"error": {}}))
         again = first._replace(number=4)
@@ -363,7 +364,7 @@ def test_an_item_that_became_words_is_a_loss_whatever_its_kind(
     client.mock.script([[HOSTED[kind], REPLY][place] for place in turn] + [completed(off_schema=True)], DONE)
     said = client.ask([PROMPT], model="gpt-5").body["output"]
     words = [user(as_words(item)) if item["type"] == kind else assistant(TEXT) for item in said]
-    assert client.ask([PROMPT, *words, NEXT], model="gpt-5").status == 200
+    assert client.ask(sketch("P", *words, "N"), model="gpt-5").status == 200
     assert ids(client.world.exchanges) == ["item-coerced"]
 
 
@@ -371,7 +372,7 @@ def test_an_item_that_became_words_is_a_loss_whatever_its_kind(
 def test_an_item_that_is_left_out_is_not_searched_in_texts(client: Client, kind: str) -> None:
     client.mock.script([HOSTED[kind], REPLY, completed(off_schema=True)], DONE)
     client.ask([PROMPT], model="gpt-5")
-    client.ask([PROMPT, assistant(TEXT), user(""), NEXT], model="gpt-5")
+    client.ask(sketch("P A", user(""), "N"), model="gpt-5")
     assert "item-coerced" not in ids(client.world.exchanges)
 
 
@@ -384,5 +385,5 @@ def test_a_client_that_keeps_the_ciphertext_of_the_wrong_event_is_seen(
     client.mock.script([THOUGHT, DEPLOY], DONE)
     events = client.ask([PROMPT], stream=True, **THINKING).events or []
     thought = next(event["item"] for event in events if event["type"] == keep)
-    assert client.ask([PROMPT, thought, call(), output()], **THINKING).status == 200
+    assert client.ask(sketch("P", thought, "C O"), **THINKING).status == 200
     assert ids(client.world.exchanges) == found

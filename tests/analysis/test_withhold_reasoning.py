@@ -9,16 +9,15 @@ import pytest
 from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import (
     DEPLOY,
-    NEXT,
     NOTIFY,
     PROMPT,
     REPLY,
-    TEXT,
     THOUGHT,
     TOOLS,
     assistant,
     call,
     output,
+    sketch,
 )
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Json
@@ -153,10 +152,10 @@ def test_reasoning_of_another_organization_is_withheld_where_earlier_models_refu
 
 def test_reasoning_of_earlier_turns_is_withheld_on_request(client: Client) -> None:
     first = client.ask([PROMPT], **ASTRA).body
-    again = [PROMPT, thought_of(first), call(), output()]
+    again = sketch("P", thought_of(first), "C O")
     turn: Json = {"reasoning": {"context": "current_turn"}, **ASTRA}
     assert "input_transformations" not in client.ask(again, **turn).body
-    answer = client.ask([*again, assistant(TEXT), NEXT], **turn).body
+    answer = client.ask(sketch(*again, "A N"), **turn).body
     assert answer["input_transformations"] == [removed(thought_of(first)["id"], "turn_boundary")]
     assert not [lost for lost in client.mock.losses if lost.loss.startswith("reasoning")]
     (lost,) = [lost for lost in losses_of(client.world.exchanges, strict=True) if lost.loss == "reasoning-outdated"]
@@ -191,11 +190,7 @@ APPEND, LEAVE = "Send the history back as it was", "Leave the developer message 
             '"…edger. Name the columns."',
             LEAVE,
         ),
-        (
-            [LEDGER, {"role": "developer", "content": "Hm."}, PROMPT],
-            "the client inserted the developer message",
-            LEAVE,
-        ),
+        ([LEDGER, {"role": "developer", "content": "Hm."}, PROMPT], "the client inserted the developer message", LEAVE),
     ],
 )
 def test_the_edit_is_named_with_what_to_do_instead(client: Client, sent: list[Json], why: str, fix: str) -> None:
@@ -211,7 +206,7 @@ def test_arguments_nested_too_deep_are_not_compared() -> None:
     client = Client()
     client.mock.script([function_call("deploy", deep, call_id="call_1", off_schema=True), THOUGHT, NOTIFY], REPLY)
     first = client.ask([PROMPT], **ASTRA).body
-    answer = client.ask([PROMPT, *first["output"], output(), output("call_2")], **ASTRA)
+    answer = client.ask(sketch("P", *first["output"], "O O2"), **ASTRA)
     assert answer.status == 200
     assert "input_transformations" not in answer.body
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, sketch, user
 from harness.core.exchange import Json
 from harness.items import function_call, message, url_citation
 from tests.support.in_process import Client
@@ -59,7 +59,7 @@ def losses(write: Write, history: list[Json], *turns: object) -> list[str]:
     client.mock.script(*turns)
     client.ask([PROMPT])
     if len(turns) > 1:
-        client.ask([PROMPT, call(), output()])
+        client.ask(sketch("P C O"))
     write(client, history)
     return [lost.loss for lost in client.mock.losses]
 
@@ -68,18 +68,18 @@ def losses(write: Write, history: list[Json], *turns: object) -> list[str]:
 @pytest.mark.parametrize(
     ("history", "turns", "loss"),
     [
-        ([PROMPT, assistant(TEXT[:20]), NEXT], [REPLY], "text-altered"),
-        ([PROMPT, user(TEXT), NEXT], [REPLY], "role-changed"),
-        ([PROMPT, assistant(TEXT), PROMPT, assistant(TEXT), NEXT], [REPLY], "history-replayed"),
-        ([PROMPT, assistant(TEXT), NEXT], [CITED], "citation-dropped"),
+        (sketch("P", assistant(TEXT[:20]), "N"), [REPLY], "text-altered"),
+        (sketch("P", user(TEXT), "N"), [REPLY], "role-changed"),
+        (sketch("P A P A N"), [REPLY], "history-replayed"),
+        (sketch("P A N"), [CITED], "citation-dropped"),
         ([PROMPT, user(""), user(""), assistant(TEXT), NEXT], [DEPLOY, REPLY], "item-coerced"),
-        ([PROMPT, call(arguments='{"ref":"v3"}'), output(), assistant(TEXT), NEXT], [DEPLOY, REPLY], "call-altered"),
-        ([PROMPT, call(), output(value=""), assistant(TEXT), NEXT], [DEPLOY, REPLY], "output-altered"),
-        ([PROMPT, NEXT], [REPLY], "answer-dropped"),
-        ([user(" "), assistant(TEXT), NEXT], [REPLY], "prompt-dropped"),
-        ([user("Ship v2, please, and v3"), assistant(TEXT), NEXT], [REPLY], "prompt-altered"),
-        ([PROMPT, assistant(str([TEXT])), NEXT], [REPLY], "text-altered"),
-        ([PROMPT, call(), output(), NEXT], [DEPLOY, REPLY], "answer-dropped"),
+        (sketch("P", call(arguments='{"ref":"v3"}'), "O A N"), [DEPLOY, REPLY], "call-altered"),
+        (sketch("P C", output(value=""), "A N"), [DEPLOY, REPLY], "output-altered"),
+        (sketch("P N"), [REPLY], "answer-dropped"),
+        (sketch(user(" "), "A N"), [REPLY], "prompt-dropped"),
+        (sketch(user("Ship v2, please, and v3"), "A N"), [REPLY], "prompt-altered"),
+        (sketch("P", assistant(str([TEXT])), "N"), [REPLY], "text-altered"),
+        (sketch("P C O N"), [DEPLOY, REPLY], "answer-dropped"),
     ],
 )
 def test_a_broken_history_is_a_loss_wherever_it_is_written(
@@ -92,11 +92,11 @@ def test_a_broken_history_is_a_loss_wherever_it_is_written(
 @pytest.mark.parametrize(
     ("history", "turns"),
     [
-        ([PROMPT, assistant(TEXT), NEXT], [REPLY]),
-        ([PROMPT, call(), output(), assistant(TEXT), NEXT], [DEPLOY, REPLY]),
-        ([assistant(TEXT), NEXT], [REPLY]),
+        (sketch("P A N"), [REPLY]),
+        (sketch("P C O A N"), [DEPLOY, REPLY]),
+        (sketch("A N"), [REPLY]),
         (
-            [PROMPT, call(), call("call_2"), output(), output("call_2"), NEXT],
+            sketch("P C", call("call_2"), "O O2 N"),
             [[DEPLOY, function_call("deploy", {"ref": "v2"}, call_id="call_2", off_schema=True)]],
         ),
     ],
@@ -130,5 +130,5 @@ def test_the_words_that_another_agent_writes_into_a_conversation_are_its_affair(
     client.mock.script(REPLY, message("Done."))
     client.ask([PROMPT], instructions="You plan.")
     client.ask([PROMPT], instructions="You review.")
-    client.send("POST /conversations", {"items": [PROMPT, user(TEXT), NEXT]})
+    client.send("POST /conversations", {"items": sketch("P", user(TEXT), "N")})
     assert client.mock.losses == []
