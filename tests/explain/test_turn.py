@@ -62,7 +62,7 @@ def test_a_function_is_named_with_its_place() -> None:
     mock.script("ok")
     ask(api)
     line = is_long.__code__.co_firstlineno
-    assert tried(mock)[0].why == f"input: is_long (test_unanswered.py:{line}) rejects 'hi'"
+    assert tried(mock)[0].why == f"input: is_long (test_turn.py:{line}) rejects 'hi'"
 
 
 def test_a_function_that_raises_later_is_reported_as_it_is() -> None:
