@@ -277,7 +277,6 @@ def _shorten_line(text: str) -> str:
 
 
 def _escape_mermaid(line: str) -> str:
-    """Replace Mermaid's special characters with their character codes."""
     return _MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line)
 
 

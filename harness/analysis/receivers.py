@@ -53,12 +53,15 @@ def _made(status: int | None = 200, signature: Signature = "valid", **members: A
     return WebhookDelivery(**{**told, "attempt": 1, "at": 0, "signature": signature, "status": status, **members})
 
 
-def _seen(*deliveries: WebhookDelivery, exchanges: Sequence[Exchange] = ()) -> SeenReceiver:
-    return SeenReceiver(deliveries, exchanges)
+def _seen(*deliveries: WebhookDelivery) -> SeenReceiver:
+    return SeenReceiver(deliveries)
 
 
-def _asked(number: int, method: str, path: str, body: Any = None) -> Exchange:
-    return Exchange(number, Request(method, path, body=body), Answer(200, {}))
+def _asking(method: str, path: str, *bodies: Any) -> SeenReceiver:
+    """Build an example in which each of two deliveries leads to a request, with these bodies."""
+    requests = [Request(method, path, body=body) for body in bodies]
+    exchanges = [Exchange(number, request, Answer(200, {})) for number, request in enumerate(requests, 2)]
+    return SeenReceiver([_made(exchanges=(1, 2)), _made(exchanges=(2, 3))], exchanges)
 
 
 _SPEC = "Standard Webhooks 1.0.0"
@@ -114,32 +117,14 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     source=f"{_SPEC}, “Verifying signatures”: `webhook-id` is an idempotency key",
     shows=[
         _seen(_made(effect=(0, 1)), _made(effect=(1, 2))),
-        _seen(
-            _made(exchanges=(1, 2)),
-            _made(exchanges=(2, 3)),
-            exchanges=[
-                _asked(2, "POST", "/responses", {"input": "x"}),
-                _asked(3, "POST", "/responses", {"input": "x", "metadata": {"attempt": "2"}}),
-            ],
-        ),
+        _asking("POST", "/responses", {"input": "x"}, {"input": "x", "metadata": {"attempt": "2"}}),
     ],
     lacks=[
         _seen(_made(effect=(0, 1)), _made(effect=(1, 1))),
         _seen(_made(500, effect=(0, 1)), _made(effect=(1, 2), attempt=2)),
         _seen(_made(effect=(0, 1)), _made(effect=(1, 2), id="wh_2")),
-        _seen(
-            _made(exchanges=(1, 2)),
-            _made(exchanges=(2, 3)),
-            exchanges=[_asked(2, "GET", "/responses/resp_1"), _asked(3, "GET", "/responses/resp_1")],
-        ),
-        _seen(
-            _made(exchanges=(1, 2)),
-            _made(exchanges=(2, 3)),
-            exchanges=[
-                _asked(2, "POST", "/responses", {"input": "x"}),
-                _asked(3, "POST", "/responses", {"input": "y"}),
-            ],
-        ),
+        _asking("GET", "/responses/resp_1", None, None),
+        _asking("POST", "/responses", {"input": "x"}, {"input": "y"}),
     ],
 )
 def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:

@@ -13,6 +13,9 @@ from harness.core.json_values import as_object
 from harness.core.text import pluralize
 
 _STREAM = {"stream": True}
+_WHOLE, _CUT = (Sending(0, streamed(cut=cut), body=_STREAM) for cut in (False, True))
+_LEFT = _WHOLE._replace(sent=2, left=0.5)
+_NEXT = Sending(1, OK, body={"previous_response_id": "resp_1"})
 _RETRIEVED = Sending(2, OK, path="/responses/resp_1")
 
 
@@ -30,7 +33,6 @@ def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
 
 
 def _response_id(exchange: Exchange) -> str | None:
-    """Find the id of the response that an exchange concerns."""
     id = exchange.request.params.get("response_id") or as_object(exchange.answer.body).get("id")
     return id if isinstance(id, str) else None
 
@@ -40,22 +42,12 @@ def _response_id(exchange: Exchange) -> str | None:
     fix="A stream ends with `response.completed`, `incomplete` or `failed`; without one it broke off, even if the "
     "connection was closed properly. Retry, or retrieve the response, before continuing.",
     source="The last event of each stream of a response says how it ended, such as `response.completed`",
-    shows=[
-        seen(
-            Sending(0, streamed(cut=True), body=_STREAM, sent=3),
-            Sending(1, OK, body={"previous_response_id": "resp_1"}),
-        ),
-        seen(Sending(0, streamed(ended=False), body=_STREAM), Sending(1, OK, body={"previous_response_id": "resp_1"})),
-    ],
+    shows=[seen(_CUT._replace(sent=3), _NEXT), seen(Sending(0, streamed(ended=False), body=_STREAM), _NEXT)],
     lacks=[
-        seen(Sending(0, streamed(), body=_STREAM), Sending(1, OK, body={"previous_response_id": "resp_1"})),
-        seen(
-            Sending(0, streamed(cut=True), body=_STREAM),
-            Sending(1, OK, path="/responses/resp_1"),
-            Sending(2, OK, body={"previous_response_id": "resp_1"}),
-        ),
-        seen(Sending(0, streamed(cut=True), body=_STREAM), Sending(1, OK, body={"previous_response_id": "resp_0"})),
-        seen(Sending(0, streamed(cut=True), body=_STREAM), Sending(1, streamed(), body=_STREAM)),
+        seen(_WHOLE, _NEXT),
+        seen(_CUT, Sending(1, OK, path="/responses/resp_1"), Sending(2, OK, body={"previous_response_id": "resp_1"})),
+        seen(_CUT, Sending(1, OK, body={"previous_response_id": "resp_0"})),
+        seen(_CUT, Sending(1, streamed(), body=_STREAM)),
     ],
 )
 def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -81,20 +73,20 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
     "other responses.",
     source="`POST /responses/{response_id}/cancel`, and `GET` with `starting_after` to resume",
     shows=[
-        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5)),
-        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, body={"input": "else"})),
-        seen(Sending(0, streamed(), body=_STREAM, read=0)),
-        seen(Sending(0, streamed(), body=_STREAM, read=1)),
+        seen(_LEFT),
+        seen(_LEFT, Sending(1, OK, body={"input": "else"})),
+        seen(_WHOLE._replace(read=0)),
+        seen(_WHOLE._replace(read=1)),
     ],
     lacks=[
-        seen(Sending(0, streamed(), body=_STREAM)),
-        seen(Sending(0, streamed(), body=_STREAM, sent=0, left=0.5)),
-        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, path="/responses/resp_1/cancel")),
-        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 1)),
-        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, streamed(), body=_STREAM)),
-        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2)),
+        seen(_WHOLE),
+        seen(_LEFT._replace(sent=0)),
+        seen(_LEFT, Sending(1, OK, path="/responses/resp_1/cancel")),
+        seen(_LEFT, _resumed(1, 1)),
+        seen(_LEFT, Sending(1, streamed(), body=_STREAM)),
+        seen(_CUT._replace(sent=2)),
         seen(Sending(0, OK, left=0.5)),
-        seen(Sending(0, streamed(), body=_STREAM, read=1), Sending(1, OK, path="/responses/resp_1/cancel")),
+        seen(_WHOLE._replace(read=1), Sending(1, OK, path="/responses/resp_1/cancel")),
     ],
 )
 def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -124,18 +116,18 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
     fix="Resume with `starting_after` set to the `sequence_number` of the last event that was handled.",
     source="`GET /responses/{response_id}?stream=true&starting_after=N` sends the events with greater numbers",
     shows=[
-        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 2)),
-        seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), _resumed(1, 3)),
-        seen(Sending(0, streamed(), body=_STREAM, sent=0, left=0.5), _resumed(1, 0)),
+        seen(_CUT._replace(sent=2), _resumed(1, 2)),
+        seen(_LEFT, _resumed(1, 3)),
+        seen(_LEFT._replace(sent=0), _resumed(1, 0)),
     ],
     lacks=[
-        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 1)),
-        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _resumed(1, 0)),
-        seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2), _RETRIEVED),
-        seen(Sending(0, streamed(), body=_STREAM), _resumed(1, 4, OK)),
+        seen(_CUT._replace(sent=2), _resumed(1, 1)),
+        seen(_CUT._replace(sent=2), _resumed(1, 0)),
+        seen(_CUT._replace(sent=2), _RETRIEVED),
+        seen(_WHOLE, _resumed(1, 4, OK)),
         seen(Sending(0, OK), _resumed(1, 3)),
         seen(
-            Sending(0, streamed(cut=True), body=_STREAM, sent=2),
+            _CUT._replace(sent=2),
             _resumed(1, 1)._replace(answer=streamed(5, first=2, cut=True), sent=2),
             _resumed(2, 3),
         ),

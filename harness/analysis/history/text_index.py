@@ -62,7 +62,6 @@ class SimilarTexts(Generic[T]):
         return self._values.get(letters)
 
     def _find_nearest(self, letters: str) -> str:
-        """Find the letters of a similar text; empty when none is similar."""
         if letters not in self._found and len(letters) >= SHORTEST:
             runs = _runs(letters)
             if compared := self._compared.get(letters, 0):

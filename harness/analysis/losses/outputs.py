@@ -70,20 +70,17 @@ def _changed_approval_case(approve: bool) -> Case:
 
 
 def _two_outputs_case(first: str, second: str) -> Case:
-    """Build an example in which a later request sends these outputs for two calls."""
     then = ["P C C2", output(value=first), output("call_2", second), "A N"]
     return ask("P > C C2", ["P C C2 O", output("call_2", "ops were told"), "> A"], then)
 
 
 def _mcp_case(**changed: Any) -> Case:
-    """Build an example in which an MCP call comes back with changed members."""
     members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
     back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
     return ask(["P >", mcp_call(**members), "A"], ["P", back, "A N"], tools=[_SERVER])
 
 
 def _code_case(**changed: Any) -> Case:
-    """Build an example in which a call of the code interpreter comes back with changed members."""
     members: Json = {"code": "6 * 7", "container_id": "cntr_1", "outputs": [{"type": "logs", "logs": "42"}]}
     back = {"type": "code_interpreter_call", "id": "{0.output.0.id}", "status": "completed", **members, **changed}
     made = code_interpreter_call("6 * 7", container_id="cntr_1", outputs=members["outputs"])
@@ -211,7 +208,6 @@ def _describe_change(item: Json, member: str, was: Any, now: Any) -> Json:
 
 
 def _texts(value: Any) -> list[str]:
-    """List the texts that a result contains."""
     if isinstance(value, str):
         return [value]
     return [as_string(part[name]) for part in objects_in(value) for name in _TEXTS if name in part]

@@ -179,7 +179,6 @@ def _is_told(message: Json, request: HistoryRequest) -> bool:
 
 
 def _is_emptied(item: Json, thought: Json) -> bool:
-    """Return whether an item is this reasoning with only its summary."""
     return item_type(item) == "reasoning" and not _identifiers(item) and item.get("summary") == thought.get("summary")
 
 

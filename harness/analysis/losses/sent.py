@@ -154,7 +154,6 @@ class _Arrived:
 
 
 def _key_of(item: Json) -> _MessageKey:
-    """Return the role and text of a message, ignoring white space and punctuation."""
     text = message_text(item)
     return as_string(item.get("role")), letters_of(text) or text.strip()
 
@@ -213,7 +212,6 @@ def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_C
 
 
 def _is_told(item: Json, arrived: _Arrived) -> bool:
-    """Return whether a message contains the output or the input of a call."""
     if answered_id(item):
         return arrived.tells(output_text(item))
     return any(arrived.tells(as_string(item.get(name))) for name in CONTENT_MEMBERS[1:])

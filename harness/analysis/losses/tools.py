@@ -58,7 +58,6 @@ _SAID_ON_PURPOSE = ask("P > C", ["P C", _SKIPPED, "N"])
 
 
 def _both_answered(text: str, *then: Json) -> Case:
-    """Build an example in which two calls of one response get the same output."""
     return ask("P > C C2", ["P C C2", output(value=text), output("call_2", text), *then])
 
 

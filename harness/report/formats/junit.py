@@ -39,7 +39,6 @@ def render(report: Report) -> str:
 
 
 def _render_xml(suites: Xml.Element) -> str:
-    """Serialize a document with each element on its own line."""
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
         ('<?xml version="1.0" encoding="utf-8"?>\n', "\n")
