@@ -262,10 +262,6 @@ class Totals(NamedTuple):
     webhooks: int = 0
     client: int = 0
 
-    def plus(self, other: Totals) -> Totals:
-        """Return the sum of these totals and others."""
-        return Totals(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
-
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
@@ -319,10 +315,8 @@ class Report:
     @property
     def totals(self) -> Totals:
         """The totals of all cases."""
-        totals = Totals()
-        for case in self.cases:
-            totals = totals.plus(count_totals(len(case.exchanges), case.found, case.routed))
-        return totals
+        counted = (count_totals(len(case.exchanges), case.found, case.routed) for case in self.cases)
+        return Totals(*map(sum, zip(Totals(), *counted, strict=True)))
 
     @property
     def outcomes(self) -> Mapping[str, int]:

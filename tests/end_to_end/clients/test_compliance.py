@@ -1,6 +1,7 @@
 """A server as it starts by default, under plain prompts over HTTP and WebSocket, as public suites send them.
 
-Nothing is scripted: what comes back must be what any implementation of the API gives.
+Nothing is scripted: what comes back must be what any implementation of the API gives, by the facts of the public
+OpenResponses description, version 2.4.
 """
 
 from __future__ import annotations
@@ -9,15 +10,110 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import groupby
+from types import NoneType
 from typing import Any, NamedTuple
 
 import httpx2 as httpx
 import pytest
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
-from tests.end_to_end.clients.compliance import ENDS, Json, calls, final_response, spoken, whole
 from tests.support.processes import spawn
+
+Json = dict[str, Any]
+NUMBER, INTEGER, TEXT = (int, float), (int,), (str,)
+OR_NULL = (NoneType,)
+MEMBERS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("id", "object", "status", "model", "truncation", "service_tier"), TEXT),
+    **dict.fromkeys(("previous_response_id", "instructions", "safety_identifier", "prompt_cache_key"), TEXT + OR_NULL),
+    **dict.fromkeys(("top_p", "presence_penalty", "frequency_penalty", "temperature"), NUMBER),
+    **dict.fromkeys(("created_at", "top_logprobs"), INTEGER),
+    **dict.fromkeys(("completed_at", "max_output_tokens", "max_tool_calls"), INTEGER + OR_NULL),
+    **dict.fromkeys(("parallel_tool_calls", "store", "background"), (bool,)),
+    **dict.fromkeys(("incomplete_details", "error", "reasoning", "usage"), (dict, NoneType)),
+    **dict.fromkeys(("text", "metadata"), (dict,)),
+    **dict.fromkeys(("output", "tools"), (list,)),
+    "tool_choice": (str, dict),
+}
+"""What every response has, and of which type."""
+EVENTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("response.created", "response.in_progress", "response.completed"), ("response",)),
+    **dict.fromkeys(("response.output_item.added", "response.output_item.done"), ("output_index", "item")),
+    **dict.fromkeys(
+        ("response.content_part.added", "response.content_part.done"),
+        ("item_id", "output_index", "content_index", "part"),
+    ),
+    "response.output_text.delta": ("item_id", "output_index", "content_index", "delta", "logprobs"),
+    "response.output_text.done": ("item_id", "output_index", "content_index", "text", "logprobs"),
+    "response.function_call_arguments.delta": ("item_id", "output_index", "delta"),
+    "response.function_call_arguments.done": ("item_id", "output_index", "arguments"),
+}
+"""What the events of plain answers have, beside `type` and `sequence_number`."""
+SAID = [
+    *("created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done"),
+    *("content_part.done", "output_item.done", "completed"),
+]
+CALLED = [
+    *("created", "in_progress", "output_item.added", "function_call_arguments.delta"),
+    *("function_call_arguments.done", "output_item.done", "completed"),
+]
+"""The events of a message and of a call, those of a row as one."""
+ENDS = ("response.completed", "response.failed", "response.incomplete", "error")
+
+
+def whole(response: Any) -> Json:
+    """Return a response that has every member."""
+    assert {name for name, types in MEMBERS.items() if not isinstance(response.get(name, ...), types)} == set()
+    assert response["object"] == "response"
+    return dict(response)
+
+
+def done(response: Any) -> Json:
+    """Return one that has been completed, too."""
+    whole(response)
+    assert (response["status"], response["error"], response["incomplete_details"]) == ("completed", None, None)
+    assert response["completed_at"] >= response["created_at"]
+    usage = response["usage"]
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+    assert set(usage) >= {"input_tokens_details", "output_tokens_details"}
+    assert response["output"]
+    for item in response["output"]:
+        assert {"id", "type", "status"} <= set(item)
+    return dict(response)
+
+
+def spoken(response: Any) -> str:
+    """Return the text of a response that is one message."""
+    (item,) = done(response)["output"]
+    (part,) = item["content"]
+    assert (item["type"], item["role"], item["status"]) == ("message", "assistant", "completed")
+    assert (part["type"], part["annotations"], part["logprobs"]) == ("output_text", [], [])
+    assert part["text"]
+    return str(part["text"])
+
+
+def calls(response: Any, name: str) -> None:
+    """The response is one call of a tool, with what it requires."""
+    (item,) = done(response)["output"]
+    assert (item["type"], item["name"], item["status"]) == ("function_call", name, "completed")
+    assert item["call_id"]
+    tool = next(tool for tool in response["tools"] if tool["name"] == name)
+    assert set(json.loads(item["arguments"])) >= set(tool["parameters"]["required"])
+
+
+def final_response(events: list[Json]) -> Json:
+    """Return the response that a stream ends with; its events have all that they must have, in order."""
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    for event in events:
+        assert set(event) >= {"type", *EVENTS[event["type"]]}
+        if "response" in event:
+            whole(event["response"])
+    kinds = [kind.removeprefix("response.") for kind, _ in groupby(event["type"] for event in events)]
+    response = dict(events[-1]["response"])
+    assert kinds == (CALLED if response["output"][0]["type"] == "function_call" else SAID)
+    return response
+
 
 MODELS = ["gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5.2", "some-deployment"]
 PNG = (
@@ -158,109 +254,17 @@ class TestATool:
         assert spoken(post(server, "/responses", rest).json())
 
 
-@pytest.mark.parametrize("strict", [True, False])
-def test_a_schema_is_preserved(server: Server, strict: bool) -> None:
-    wanted = {"type": "json_schema", "name": "sum", "schema": ADD["parameters"], "strict": strict}
-    answer = post(server, "/responses", {"model": "gpt-4.1", "input": "2 + 3?", "text": {"format": wanted}})
-    assert set(json.loads(spoken(answer.json()))) == {"a", "b"}
-
-
-HISTORY = [user("We start on Monday."), says("assistant", [{"type": "output_text", "text": "Noted."}])]
-
-
-class TestCompaction:
-    def test_gives_what_a_new_response_begins_with(self, server: Server) -> None:
-        answer = post(server, "/responses/compact", {"model": "gpt-4.1", "input": HISTORY, "prompt_cache_key": "k"})
-        compacted = answer.json()
-        assert (answer.status_code, compacted["object"]) == (200, "response.compaction")
-        assert set(compacted) >= {"id", "created_at", "usage"}
-        assert compacted["output"][-1]["type"] == "compaction"
-        assert compacted["output"][-1]["encrypted_content"]
-        body = {"model": "gpt-4.1", "input": [*compacted["output"], user("When?")]}
-        assert spoken(post(server, "/responses", body).json())
-
-    def test_compaction_needs_a_model(self, server: Server) -> None:
-        answer = post(server, "/responses/compact", {"input": HISTORY})
-        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "model")
-
-
-Step = Json | Callable[[str], Json]
-
-
-def connected(server: Server) -> ClientConnection:
+def test_a_socket_goes_on_with_what_is_not_stored(server: Server) -> None:
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    return connect(f"{server.url.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None)
-
-
-def events_of(wire: ClientConnection, body: Json) -> list[Json]:
-    """Return all events of the answer to a request, the last of which ends it."""
-    wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", **body}))
-    events = [json.loads(wire.recv(10))]
-    while events[-1]["type"] not in ENDS:
-        events.append(json.loads(wire.recv(10)))
-    return events
-
-
-def talk(server: Server, *steps: Step) -> list[Json]:
-    """The last event of each answer on one connection; a step may be a function of the id of the first response."""
-    ends: list[Json] = []
-    with connected(server) as wire:
-        for step in steps:
-            events = events_of(wire, step(ends[0]["response"]["id"]) if callable(step) else step)
-            ends.append(events[-1])
-            if events[-1]["type"] != "error":
-                spoken(final_response(events))
-    return ends
-
-
-def unstored(input: Any, **members: Any) -> Json:
-    return {"store": False, "input": input, **members}
-
-
-def after(input: Any) -> Callable[[str], Json]:
-    """Return what goes on with the first response, without being stored."""
-    return lambda id: unstored(input, previous_response_id=id)
-
-
-def codes(ends: list[Json]) -> list[str | None]:
-    """By answer: None when it was completed, else the code of the error."""
-    return [end["error"]["code"] or "error" if end["type"] == "error" else None for end in ends]
-
-
-MISSING = "previous_response_not_found"
-
-
-class TestASocket:
-    def test_a_socket_answers(self, server: Server) -> None:
-        assert codes(talk(server, {"input": [user("Count to three.")]})) == [None]
-
-    def test_a_socket_answers_one_after_the_other(self, server: Server) -> None:
-        first, second = talk(server, unstored("One."), unstored("Two."))
-        assert first["response"]["id"] != second["response"]["id"]
-
-    def test_a_socket_goes_on_with_what_is_not_stored(self, server: Server) -> None:
-        first, second = talk(server, unstored("The word is teal."), after("Which word?"))
-        assert second["response"]["previous_response_id"] == first["response"]["id"]
-
-    def test_a_socket_does_not_know_what_another_has_not_stored(self, server: Server) -> None:
-        ((first),) = talk(server, unstored("The word is teal."))
-        lost = unstored("Which word?", previous_response_id=first["response"]["id"])
-        assert codes(talk(server, lost, unstored([user("Begin anew.")]))) == [MISSING, None]
-
-    def test_a_socket_names_a_response_that_never_was(self, server: Server) -> None:
-        (end,) = talk(server, unstored("Go on.", previous_response_id="resp_never_was"))
-        assert (end["status"], end["error"]["code"], end["error"]["param"]) == (400, MISSING, "previous_response_id")
-
-    def test_forgets_what_it_failed_to_go_on_with(self, server: Server) -> None:
-        output = {"type": "function_call_output", "call_id": "call_never_was", "output": "5"}
-        assert codes(talk(server, unstored("A."), after([output]), after("B."))) == [None, "error", MISSING]
-
-    def test_a_socket_begins_with_what_was_compacted(self, server: Server) -> None:
-        compacted = post(server, "/responses/compact", {"model": "gpt-4.1", "input": HISTORY}).json()
-        assert codes(talk(server, unstored([*compacted["output"], user("Go on.")], tools=[]))) == [None]
-
-    @pytest.mark.slow
-    def test_a_socket_is_warmed_up_without_an_answer(self, server: Server) -> None:
-        with connected(server) as wire:
-            responses = [whole(event["response"]) for event in events_of(wire, unstored("hi", generate=False))]
-        assert responses[-1]["output"] == []
+    url = f"{server.url.replace('http', 'ws', 1)}/responses"
+    first, second = {"input": "The word is teal."}, {"input": "Which word?"}
+    with connect(url, additional_headers=headers, proxy=None) as wire:
+        for body in (first, second):
+            wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "store": False, **body}))
+            events = [json.loads(wire.recv(10))]
+            while events[-1]["type"] not in ENDS:
+                events.append(json.loads(wire.recv(10)))
+            response = final_response(events)
+            assert spoken(response)
+            assert response["previous_response_id"] == body.get("previous_response_id")
+            second["previous_response_id"] = response["id"]
