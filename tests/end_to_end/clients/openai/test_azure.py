@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 
@@ -42,15 +41,6 @@ def test_a_tool_loop(mock, azure):
     assert {exchange.request.dialect for exchange in mock.exchanges} == {"azure"}
 
 
-def test_a_stream(mock, azure):
-    mock.script(message(["Hel", "lo."]))
-    with azure.responses.stream(**ASK) as stream:
-        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
-        final = stream.get_final_response()
-    assert (deltas, final.model) == (["Hel", "lo."], MODEL)
-    assert [entry["source_type"] for entry in final.model_extra["content_filters"]] == ["prompt", "completion"]
-
-
 def test_a_deployment_in_the_client_changes_nothing(mock):
     mock.script(message("Hello."))
     with client_of(mock, azure_deployment="mine") as client:
@@ -62,24 +52,6 @@ def test_a_token_of_a_credential_will_do(mock):
     mock.script(message("Hello."))
     with client_of(mock, azure_ad_token_provider=lambda: mock.api_key) as client:
         assert client.responses.create(**ASK).output_text == "Hello."
-
-
-def test_a_blocked_prompt(mock, azure):
-    mock.organization(blocked={"jailbreak"})
-    with pytest.raises(openai.BadRequestError) as caught:
-        azure.responses.create(**ASK, stream=True)
-    assert (caught.value.code, caught.value.param) == ("content_filter", "prompt")
-    assert caught.value.body["content_filters"][0]["content_filter_results"]["jailbreak"]["detected"]
-
-
-@pytest.mark.asyncio
-async def test_the_async_client_is_answered_alike(mock):
-    mock.script(message("Hello."), message(["Hel", "lo."]))
-    async with client_of(mock, openai.AsyncAzureOpenAI) as client:
-        made, conversation = await asyncio.gather(client.responses.create(**ASK), client.conversations.create())
-        async with await client.responses.create(**ASK, stream=True, conversation=conversation.id) as stream:
-            kinds = [event.type async for event in stream]
-    assert (made.output_text, kinds[-1]) == ("Hello.", "response.completed")
 
 
 @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/any/openai/v1"])

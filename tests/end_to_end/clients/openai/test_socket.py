@@ -7,8 +7,6 @@ from typing import Any
 
 import openai
 import pytest
-from agents import Agent, RunConfig, Runner, function_tool
-from agents.models.openai_responses import OpenAIResponsesWSModel
 from openai.lib.responses_websocket import (
     AsyncResponsesWebSocketSession,
     ResponsesWebSocketLimits,
@@ -134,20 +132,3 @@ async def test_lanes_of_the_async_client_run_at_the_same_time(mock, async_client
         await research.send({"type": "response.create", "model": MODEL, "input": "risks"})
         assert (await research.get_final_response()).output_text == "No risks."
         assert (await planner.get_final_response()).output_text == "A plan."
-
-
-@function_tool
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"4 degrees in {city}"
-
-
-@pytest.mark.asyncio
-async def test_agents_run_over_one_connection(mock, async_client):
-    mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
-    model = OpenAIResponsesWSModel(model=MODEL, openai_client=async_client)
-    agent = Agent(name="weather", model=model, tools=[get_weather])
-    result = await Runner.run(agent, "Weather in Oslo?", run_config=RunConfig(tracing_disabled=True))
-    await model.close()
-    assert result.final_output == "4 degrees."
-    assert [(exchange.request.method, exchange.status) for exchange in mock.exchanges] == [("WS", 200)] * 2
