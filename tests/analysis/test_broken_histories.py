@@ -64,41 +64,6 @@ def prompt(text: str, *instead: Json) -> Change:
     return change
 
 
-def cited(change_notes: Callable[[list[Json]], list[Json]]) -> Change:
-    """Change the annotations of all messages."""
-
-    def change(history: list[Json]) -> list[Json]:
-        return [with_notes(item) if item.get("role") == "assistant" else item for item in history]
-
-    def with_notes(item: Json) -> Json:
-        parts = [{**part, "annotations": change_notes(part["annotations"])} for part in item["content"]]
-        return {**item, "content": parts}
-
-    return change
-
-
-def swapped(history: list[Json]) -> list[Json]:
-    other = {"call_1": "call_2", "call_2": "call_1"}
-    is_output = "function_call_output"
-    return [
-        {**item, "call_id": other.get(item["call_id"], item["call_id"])} if item.get("type") == is_output else item
-        for item in history
-    ]
-
-
-def as_role(role: str) -> Change:
-    """Send the second answer in another role."""
-
-    def change(history: list[Json]) -> list[Json]:
-        text = "The operators were told about the release."
-        is_answer = [item.get("role") == "assistant" and item["content"][0]["text"] == text for item in history]
-        return [
-            {"role": role, "content": text} if answer else item for item, answer in zip(history, is_answer, strict=True)
-        ]
-
-    return change
-
-
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_whole_history_has_lost_nothing(strict: bool) -> None:
     assert found(lambda history: history, 1, strict=strict) == []
@@ -108,26 +73,12 @@ def test_a_whole_history_has_lost_nothing(strict: bool) -> None:
     ("change", "since", "loss"),
     [
         (prompt(FIRST), 2, "prompt-dropped"),
-        (prompt(FIRST, user("Please ship version two and three")), 2, "prompt-altered"),
-        (prompt(SECOND, user("Who was told about")), 4, "prompt-altered"),
-        (prompt(SECOND, user("was told about the release?")), 4, "prompt-altered"),
         (prompt(SECOND), 4, "prompt-dropped"),
-        (prompt(THIRD), 5, "prompt-dropped"),
-        (prompt(FIRST, user("")), 4, "prompt-dropped"),
-        (prompt(SECOND, user("")), 4, "prompt-dropped"),
-        (prompt(SECOND, user([{"type": "input_text", "text": ""}])), 4, "prompt-dropped"),
-        (prompt(SECOND, user("undefined")), 5, "prompt-altered"),
-        (prompt(SECOND, {"role": "assistant", "content": SECOND}), 4, "prompt-altered"),
-        (prompt(SECOND, {"role": "developer", "content": SECOND}), 4, "prompt-altered"),
         (prompt(FIRST, user("Please ship version three.")), 2, "prompt-altered"),
-        (prompt(SECOND, user("Who was not told about the release?")), 4, "prompt-altered"),
-        (prompt(THIRD, user("When was the last release?")), 5, "prompt-altered"),
+        (prompt(SECOND, user("was told about the release?")), 4, "prompt-altered"),
+        (prompt(SECOND, {"role": "developer", "content": SECOND}), 4, "prompt-altered"),
         (prompt(SECOND, user(FIRST)), 4, "prompt-altered"),
-        (as_role("developer"), 4, "role-changed"),
-        (as_role("system"), 4, "role-changed"),
-        (cited(lambda notes: notes * 2), 3, "citation-doubled"),
-        (cited(lambda notes: [{**note, "start_index": 0, "end_index": 0} for note in notes]), 3, "citation-moved"),
-        (swapped, 3, "output-altered"),
+        (prompt(THIRD, user("undefined")), 5, "prompt-altered"),
     ],
 )
 def test_a_broken_history_is_a_loss(change: Change, since: int, loss: str) -> None:
