@@ -58,7 +58,10 @@ class _Held(Generic[T]):
 
 
 class GrowingSequence(Sequence[T]):
-    """An immutable sequence; `extend` costs only the added part, as the longer sequence shares or links the values."""
+    """An immutable sequence; `extend` costs only the added part, as the longer sequence shares or links the values.
+
+    A slice is a list, and has no step.
+    """
 
     __slots__ = ("_held", "_length")
 
@@ -97,11 +100,6 @@ class GrowingSequence(Sequence[T]):
         """Count the occurrences of a value; all values must be hashable."""
         return sum(bisect_left(held.find_places(value), stop - start) for start, stop, held in self._segments())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __len__(self) -> int:
         return self._length
 
@@ -116,24 +114,17 @@ class GrowingSequence(Sequence[T]):
 
     def __getitem__(self, place: int | slice) -> T | list[T]:
         if isinstance(place, slice):
-            return self._slice(*place.indices(self._length))
+            start, stop, _ = place.indices(self._length)
+            found: list[T] = []
+            for begin, end, held in self._segments():
+                found += held.values[max(start - begin, 0) : max(min(stop, end) - begin, 0)]
+            return found
         if not -self._length <= place < self._length:
             raise IndexError(place)
-        return self._at(place if place >= 0 else place + self._length)
-
-    def _at(self, place: int) -> T:
-        held = self._held
+        place, held = place if place >= 0 else place + self._length, self._held
         while held.base is not None and place < held.start:
             held = held.base._held
         return held.values[place - held.start]
-
-    def _slice(self, start: int, stop: int, step: int) -> list[T]:
-        if step != 1:
-            return [self._at(place) for place in range(start, stop, step)]
-        found: list[T] = []
-        for begin, end, held in self._segments():
-            found += held.values[max(start - begin, 0) : max(min(stop, end) - begin, 0)]
-        return found
 
 
 FAILED_OR_CUT_OFF = ("failed", "cut off")
