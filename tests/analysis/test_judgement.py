@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from harness.analysis import loss
+from harness.analysis.history.history import collect_sent
 from harness.analysis.judgement import LossPolicy, read_loss_policy
 from harness.analysis.losses.examples import PROMPT, REPLY, TEXT, assistant, sketch
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
+from harness.server.judge_world import Permitted, judge_world
 from tests.support.in_process import Client
 
 
@@ -35,6 +38,17 @@ def journal() -> list[Exchange]:
 def test_a_policy_says_which_losses_fail(journal: list[Exchange], text: str, failing: set[str]) -> None:
     policy = read_loss_policy(text)
     assert {lost.loss for lost in policy.find_failing(policy.find(journal), journal)} == failing
+
+
+@pytest.mark.parametrize("option", ["fail", "strict", "allow"])
+def test_a_world_is_searched_for_losses_once(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    searches = []
+    monkeypatch.setattr(loss, "collect_sent", lambda exchanges: searches.append(exchanges) or collect_sent(exchanges))
+    client = Client()
+    client.mock.script(REPLY)
+    client.ask([PROMPT])
+    judged = judge_world(client.mock, Permitted(losses=LossPolicy(option)))
+    assert (judged.verdict, judged.losses, len(searches)) == ("", [], 1)
 
 
 def test_by_default_losses_fail_that_can_be_no_intention() -> None:
