@@ -219,31 +219,26 @@ def test_a_key_that_is_refused_ends_it() -> None:
     assert KEY not in str(run.value)
 
 
-def test_an_api_without_websockets_leaves_it_unclear(tmp_path: Path) -> None:
-    no = Answer(404, {"error": {"message": "Not here."}}, JSON)
-    with live_websocket(refused=[no]) as (url, _):
-        probe = of("event_type_missing")
-        outcome = judge_probe(probe, send_probe(probe, sender(url)))
-    assert (outcome.finding, outcome.why) == ("unclear", "no WebSocket could be opened: 404 Not here.")
-
-
-def test_a_connection_that_closes_leaves_it_unclear() -> None:
-    with live_websocket(closing=True) as (url, _):
-        probe, asking = of("event_type_missing"), sender(url)
-        asking.send("GET", "/v1/models", {}, None)
-        run = send_probe(probe, asking)
-        outcome = judge_probe(probe, run)
-    assert run[-1].interaction.cut
-    assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
-
-
-@pytest.mark.slow
-def test_one_that_says_nothing_is_abandoned_in_time() -> None:
-    with live_websocket(lambda event: None) as (url, _):
+@pytest.mark.parametrize(
+    ("behaviour", "cut", "why"),
+    [
+        (
+            {"refused": [Answer(404, {"error": {"message": "Not here."}}, JSON)]},
+            False,
+            "no WebSocket could be opened: 404 Not here.",
+        ),
+        ({"closing": True}, True, "0 the connection is closed (ConnectionClosedError)"),
+        pytest.param({"change": lambda event: None}, True, "0 no whole answer in time", marks=pytest.mark.slow),
+    ],
+    ids=["without WebSockets", "closes", "says nothing"],
+)
+def test_an_api_that_does_not_answer_leaves_it_unclear(behaviour: Any, cut: bool, why: str) -> None:
+    with live_websocket(**behaviour) as (url, _):
         probe, asking = of("event_type_missing"), sender(url, timeout=1.0)
         asking.send("GET", "/v1/models", {}, None)
-        outcome = judge_probe(probe, send_probe(probe, asking))
-    assert (outcome.finding, outcome.why) == ("unclear", "0 no whole answer in time")
+        run = send_probe(probe, asking)
+    outcome = judge_probe(probe, run)
+    assert (run[-1].interaction.cut, outcome.finding, outcome.why) == (cut, "unclear", why)
 
 
 def test_nobody_there_ends_it() -> None:

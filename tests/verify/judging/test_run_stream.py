@@ -213,14 +213,9 @@ def test_a_bent_stream_is_found(recorder: ExchangeRecorder, tmp_path: Path, chan
     assert [message for message in found if problem in message], found
 
 
-@pytest.mark.parametrize("data", [{"message": "No.", "type": "server_error"}, {"error": {"message": "No."}}])
-def test_an_error_may_end_a_stream(recorder: ExchangeRecorder, tmp_path: Path, data: dict[str, Any]) -> None:
+@pytest.mark.parametrize("data", [{"message": "No.", "type": "server_error"}, {"error": {"message": "No."}}, None])
+def test_an_error_may_end_a_stream_and_a_cut_one_is_not_added_up(recorder, tmp_path, data):
     events = stream_of(recorder)
-    recorder.exchanges[-1]["events"] = [*events[:4], {"event": "error", "data": data}, events[-1]]
-    assert tally_of(tmp_path, recorder.exchanges).is_clean
-
-
-def test_a_cut_stream_is_not_added_up(recorder: ExchangeRecorder, tmp_path: Path) -> None:
-    events = stream_of(recorder)
-    recorder.exchanges[-1] |= {"events": events[:-3], "cut": True}
+    ended = {"events": [*events[:4], {"event": "error", "data": data}, events[-1]]}
+    recorder.exchanges[-1] |= ended if data else {"events": events[:-3], "cut": True}
     assert tally_of(tmp_path, recorder.exchanges).is_clean
