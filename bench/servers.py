@@ -129,12 +129,10 @@ def aimock_cli() -> Path:
 
 @contextmanager
 def aimock(folder: Path) -> Iterator[Server]:
-    """Run aimock as fast as its options allow: no latency, no log, a journal of one entry, chunks as our deltas."""
+    """Run aimock with its defaults, except for its chunks: as our deltas, so that both send the same events."""
     fixtures = folder / "fixtures.json"
     fixtures.write_text(json.dumps({"fixtures": [{"match": {}, "response": {"content": TEXT}}]}))
     port = free_port()
-    options = {"port": port, "fixtures": fixtures, "latency": 0, "chunk-size": len(DELTAS[0])}
-    options |= {"log-level": "silent", "journal-max": 1}
-    flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    flags = ["--port", str(port), "--fixtures", str(fixtures), "--chunk-size", str(len(DELTAS[0]))]
     with serving("aimock", ["node", str(aimock_cli()), *flags], port) as server:
         yield server
