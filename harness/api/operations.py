@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
@@ -124,11 +125,13 @@ def operation(
             raise RegistrationError(f"operation {made.id}: no docstring")
         paths = PROJECT_PATHS if project else PROJECT_API_PATHS if project_only else PATHS
         paths.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
+        find_operation.cache_clear()
         return handler
 
     return register
 
 
+@lru_cache(maxsize=256)
 def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | None, Mapping[str, str], bool]:
     """Find the operation for a method and a path below a root, the path's parameters, and whether the path exists.
 

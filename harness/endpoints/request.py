@@ -54,7 +54,7 @@ def request_from(
     `body` is what is known of it; for a form parsed earlier, `body` holds its fields. Header names are lower case.
     """
     fault = None
-    if operation.reads_form(headers.get("content-type", "")):
+    if operation.is_form and operation.reads_form(headers.get("content-type", "")):
         if body is None or raw is None:
             body = multipart.parse_form(raw or b"", headers.get("content-type", ""))
         # The journal keeps every request: for a large form, its parsed fields suffice.

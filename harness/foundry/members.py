@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import orjson
@@ -306,7 +307,7 @@ def show_item(item: Json, day: str) -> Json:
 def shape(value: Any, day: str) -> Any:
     """Order an item, a part, a tool or a list of these by type; since 2026-02-13 without null members."""
     if isinstance(value, list):
-        return [shape(element, day) for element in value]
+        return [*map(shape, value, repeat(day))]
     if not isinstance(value, dict):
         return value
     type = value.get("type")
@@ -315,17 +316,22 @@ def shape(value: Any, day: str) -> Any:
     # Twice, so that defaults stand behind the members that are there, and do not replace them.
     full = {**value, **PROJECT_DEFAULTS.get(type, {}), **value}
     order = SHAPES.get(type, ())
-    shown, null = pick(full, order) | full, NULLS.get(type)
-    return {
-        name: shape(member, day) if member and name in NESTED else member
-        for name, member in shown.items()
-        if member is not None or name == null or day < REWRITTEN
-    }
+    null, shown = NULLS.get(type), {}
+    for name, member in (pick(full, order) | full).items():
+        if member and name in NESTED:
+            shown[name] = [*map(shape, member, repeat(day))] if isinstance(member, list) else shape(member, day)
+        elif member is not None or name == null or day < REWRITTEN:
+            shown[name] = member
+    return shown
 
 
 def pick(value: Json, names: Sequence[str]) -> Json:
     """Return the named members of an object, in the order of the names."""
-    return {name: value[name] for name in names if name in value}
+    picked: Json = {}
+    for name in names:
+        if name in value:
+            picked[name] = value[name]
+    return picked
 
 
 _EXACT = 2**53

@@ -149,7 +149,7 @@ class View:
             **VALUES_OF_KIND[self.kind.name],
             **self._name_agent(),
             "response_id": response["id"],
-            "output": [self.show_item(item) for item in response["output"]],
+            "output": [*map(self.show_item, response["output"])],
             "output_text": "" if has_ended else None,
             "usage": _NO_USAGE if has_ended else None,
         }
@@ -182,7 +182,7 @@ class View:
             shaped["tools"] = write_numbers(shape([order_tool(tool) for tool in tools], self.day))
         return {
             **shaped,
-            "output": [self.show_item(item) for item in response["output"]],
+            "output": [*map(self.show_item, response["output"])],
             "usage": usage and show_usage(usage),
         }
 

@@ -17,7 +17,7 @@ import orjson
 
 from harness.answers.prompt import Prompt, Settings, brings_tools, read_prompt, read_settings
 from harness.api.http.dialects import FOUNDRY, OPENAI, ApiPath
-from harness.api.models import Models
+from harness.api.models import Model, Models
 from harness.api.responses import omit_agents
 from harness.contract import schema
 from harness.contract.check import Checked, Violation, check, run_rules
@@ -99,6 +99,8 @@ class Prepared(NamedTuple):
     about_items: RulePlan
     input_schema: jsonschema_rs.Validator
     settings: Settings
+    family: Model | None
+    conversation: str | None
     account: Organization
     models: Models
     as_of: str
@@ -115,6 +117,7 @@ class Prepared(NamedTuple):
 
     def find_violation(self, call: ApiCall) -> Violation | None:
         """Check what is not decided about a request."""
+        call.family, call.conversation = self.family, self.conversation
         # A string is read the same in every dialect, and names no agents.
         body = call.body
         if not isinstance(body.get("input"), str):
@@ -152,6 +155,8 @@ def prepare(call: ApiCall) -> Prepared | None:
         plan_rules_about_input(request, world, is_list=True),
         schema.part_validator(root, root["properties"]["input"]),
         read_settings(call.members, Transcript(EMPTY_CHAIN, ()), call.conversation, world.models, world.as_of),
+        call.family,
+        call.conversation,
         world.account,
         world.models,
         world.as_of,

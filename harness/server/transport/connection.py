@@ -248,7 +248,8 @@ class HttpConnection(asyncio.Protocol):
             if first.service is None:
                 self._start(first, first.run(partial(self._config.loaded_app, first.scope, first.receive, first.send)))
                 continue
-            first.ask_for_body()
+            if first.head.expects_continue:
+                first.ask_for_body()
             if not first.is_body_whole:
                 break
             if work := first.answer(first.service):
@@ -273,7 +274,7 @@ class HttpConnection(asyncio.Protocol):
             collect_new_garbage()
         if self.transport.is_closing():
             return
-        if len(self.exchanges) < 2:
+        if self.flow.is_reading_paused and len(self.exchanges) < 2:
             self.flow.resume_reading()
         if self.exchanges:
             self._answer_next()

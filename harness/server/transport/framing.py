@@ -76,6 +76,8 @@ class AnswerFraming:
     def encode_whole(self, status: int, headers: Headers, body: bytes, *, is_stream: bool) -> bytes:
         """Encode an answer with all of its body; that of a stream has no length in its head."""
         head = self.encode_head(status, headers, None if is_stream else len(body))
+        if self._framing is BodyFraming.LENGTH and len(body) == self._missing:
+            return head + body
         if self._framing is BodyFraming.CHUNKS and body:
             return b"%b%x\r\n%b\r\n0\r\n\r\n" % (head, len(body), body)  # copies a long body once
         return head + self.encode_part(body, more=False)
