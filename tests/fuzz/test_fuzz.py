@@ -158,7 +158,7 @@ class TestARun:
             yield Found("samples", [TestACheck.GOOD], "cost: 300 ms")
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("tests.fuzz.progress.LOG_SECONDS", 0.0)
+        monkeypatch.setattr("tests.fuzz.__main__.LOG_SECONDS", 0.0)
         monkeypatch.setattr("tests.fuzz.__main__.run", stopped)
         assert main(["-n", "80", "--seed", "4", "--recordings"]) == 1
         said = capsys.readouterr()
