@@ -21,6 +21,7 @@ MAY_CREATE_STORES = ("POST /assistants", "POST /threads", "POST /threads/runs")
 ADD_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH)
 ATTACH_FILES = (*ADD_FILES, *MAY_CREATE_STORES)
 """The operations that add uploaded files to a vector store."""
+_SECOND_BATCH = "POST /vector_stores/{1.id}/file_batches"
 CSV_FILE = upload("purpose=assistants", name="a.csv")
 THREAD_BODY: Json = {"messages": [HI]}
 
@@ -126,13 +127,7 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
     source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
     assumed="the words: those for any member that is missing",
     rejects=[after(CREATE_STORE, Case({}, on="POST /vector_stores/{0.id}/file_batches"))],
-    accepts=[
-        after(
-            UPLOAD_FILE,
-            CREATE_STORE,
-            Case({"files": [{"file_id": "{0.id}"}]}, on="POST /vector_stores/{1.id}/file_batches"),
-        )
-    ],
+    accepts=[after(UPLOAD_FILE, CREATE_STORE, Case({"files": [{"file_id": "{0.id}"}]}, on=_SECOND_BATCH))],
     fix="Name the files: `file_ids`, or `files` with attributes of their own.",
 )
 def batch_of_nothing(request: Request) -> Iterator[Json]:
@@ -153,12 +148,8 @@ _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
     ),
     source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
     assumed="the words: those for the two ways to continue a conversation",
-    rejects=[after(UPLOAD_FILE, CREATE_STORE, Case(_BOTH, on="POST /vector_stores/{1.id}/file_batches"))],
-    accepts=[
-        after(
-            UPLOAD_FILE, CREATE_STORE, Case({**_BOTH, "file_ids": None}, on="POST /vector_stores/{1.id}/file_batches")
-        )
-    ],
+    rejects=[after(UPLOAD_FILE, CREATE_STORE, Case(_BOTH, on=_SECOND_BATCH))],
+    accepts=[after(UPLOAD_FILE, CREATE_STORE, Case({**_BOTH, "file_ids": None}, on=_SECOND_BATCH))],
     fix="Name the files once: `file_ids`, or `files` with attributes of their own.",
 )
 def batch_of_both(request: Request) -> Iterator[Json]:

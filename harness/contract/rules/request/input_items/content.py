@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from harness.contract.rule import recorded, reported, rule, shape
-from harness.contract.rules.example_requests import CALL, HI
+from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -91,10 +91,10 @@ declare(
     rejects={
         ("output_text", "'input_text', 'input_image', 'input_file', and 'scoped_content'"): [
             CALL,
-            {"type": "function_call_output", "call_id": "call_1", "output": [_part("output_text", text="x")]},
+            {**OUTPUT, "output": [_part("output_text", text="x")]},
         ]
     },
-    accepts=[[CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_part("input_text", text="x")]}]],
+    accepts=[[CALL, {**OUTPUT, "output": [_part("input_text", text="x")]}]],
     fix="Use `input_text` for what a tool returns.",
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
 from harness.contract.rule import Case, RuleScope, after, recorded, reported, rule, shape
-from harness.contract.rules.example_requests import CALL
+from harness.contract.rules.example_requests import CALL, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -92,7 +92,7 @@ _SUPPORTED_FILES = (
     ],
     rejects={
         "input[0].content[1]": body_with_part(_BARE_IMAGE),
-        "input[1].output[0]": [CALL, {"type": "function_call_output", "call_id": "call_1", "output": [_BARE_IMAGE]}],
+        "input[1].output[0]": [CALL, {**OUTPUT, "output": [_BARE_IMAGE]}],
         "items[0].content[0]": after(
             Case({}, on="POST /conversations"),
             Case(
@@ -169,17 +169,8 @@ def file_mime_type(request: Request) -> Iterator[Json]:
             yield {"path": path, "mime": mime_type(url)}
 
 
-_RAW_FILE_OUTPUT: Json = {
-    "model": "gpt-4.1",
-    "input": [
-        CALL,
-        {
-            "type": "function_call_output",
-            "call_id": "call_1",
-            "output": [{"type": "input_file", "filename": "a.pdf", "file_data": "JVBERi0xLjQ="}],
-        },
-    ],
-}
+def _file_output(data: str) -> list[Json]:
+    return [CALL, {**OUTPUT, "output": [{"type": "input_file", "filename": "a.pdf", "file_data": data}]}]
 
 
 @rule(
@@ -188,7 +179,11 @@ _RAW_FILE_OUTPUT: Json = {
     error=bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
     source=reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
     assumed="the code, which is that of the other words; that a Foundry project has the same error",
-    rejects={"input[1].output[0].file_data": Case(_RAW_FILE_OUTPUT, on="POST !/openai/v1/responses")},
+    rejects={
+        "input[1].output[0].file_data": Case(
+            {"model": "gpt-4.1", "input": _file_output("JVBERi0xLjQ=")}, on="POST !/openai/v1/responses"
+        )
+    },
     fix="Write `data:application/pdf;base64,` before the base64.",
 )
 def output_file_data_prefix(request: Request) -> Iterator[Json]:
@@ -207,14 +202,7 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
     ],
     rejects={
         "input[0].content[1].file_data": file_body("JVBERi0xLjQ="),
-        "input[1].output[0].file_data": [
-            CALL,
-            {
-                "type": "function_call_output",
-                "call_id": "call_1",
-                "output": [{"type": "input_file", "filename": "a.pdf", "file_data": ""}],
-            },
-        ],
+        "input[1].output[0].file_data": _file_output(""),
     },
     accepts=[file_body("data:application/pdf;base64,JVBERi0xLjQ=")],
     fix="Write `data:application/pdf;base64,` before the base64.",

@@ -19,32 +19,21 @@ def tool_types(request: Request) -> list[str]:
     return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
 
 
+def _research(*tools: Json) -> Case:
+    return Case({"model": "o3-deep-research", "tools": [*tools]}, as_of=_THEN)
+
+
 @rule(
     when="tools",
     reads=(),
     error=bad_request("Deep research models only support the {kinds} tools.", "tools"),
     source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     rejects={
-        "'web_search_preview', 'code_interpreter', 'mcp', and 'file_search'": Case(
-            {
-                "model": "o3-deep-research",
-                "tools": [
-                    {"type": "web_search_preview"},
-                    {"type": "function", "name": "f", "parameters": {}, "strict": False},
-                ],
-            },
-            as_of=_THEN,
+        "'web_search_preview', 'code_interpreter', 'mcp', and 'file_search'": _research(
+            {"type": "web_search_preview"}, {"type": "function", "name": "f", "parameters": {}, "strict": False}
         )
     },
-    accepts=[
-        Case(
-            {
-                "model": "o3-deep-research",
-                "tools": [{"type": "web_search_preview"}, {"type": "code_interpreter", "container": {"type": "auto"}}],
-            },
-            as_of=_THEN,
-        )
-    ],
+    accepts=[_research({"type": "web_search_preview"}, {"type": "code_interpreter", "container": {"type": "auto"}})],
     fix="Declare only these tools.",
 )
 def research_tools_only(request: Request, family: Model | None) -> Iterator[Json]:
@@ -65,7 +54,7 @@ def research_tools_only(request: Request, family: Model | None) -> Iterator[Json
             {"model": "o3-deep-research", "temperature": 0.5}, as_of=_THEN
         )
     },
-    accepts=[Case({"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}, as_of=_THEN)],
+    accepts=[_research({"type": "web_search_preview"})],
     fix="Declare one of these tools.",
 )
 def deep_research_tools(request: Request, family: Model | None) -> Iterator[Json]:
