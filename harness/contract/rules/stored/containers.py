@@ -123,7 +123,13 @@ def _tool_containers(request: Request) -> Iterator[str]:
             yield tool["container"]
 
 
+_AUTO = _code_body({"type": "auto"})
 _PLOT = [code_interpreter_call("plot()"), message("Done.")]
+
+
+def _after_plot(seconds: int, **members: Any) -> Case:
+    continued = Case({**members, "previous_response_id": "{0.id}"}, skip=seconds)
+    return after({**_AUTO, "input": "Plot it."}, continued, turns=[_PLOT])
 
 
 @rule(
@@ -132,25 +138,8 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
     error=bad_request(EXPIRED_WORDS),
     source=EXPIRED_SOURCES,
     assumed="that the latest call decides when a conversation has several",
-    rejects=[
-        after(
-            {**_code_body({"type": "auto"}), "input": "Plot it."},
-            Case({**_code_body({"type": "auto"}), "previous_response_id": "{0.id}"}, skip=LIFETIME),
-            turns=[_PLOT],
-        )
-    ],
-    accepts=[
-        after(
-            {**_code_body({"type": "auto"}), "input": "Plot it."},
-            Case({**_code_body({"type": "auto"}), "previous_response_id": "{0.id}"}, skip=LIFETIME - 60),
-            turns=[_PLOT],
-        ),
-        after(
-            {**_code_body({"type": "auto"}), "input": "Plot it."},
-            Case({"previous_response_id": "{0.id}"}, skip=LIFETIME),
-            turns=[_PLOT],
-        ),
-    ],
+    rejects=[_after_plot(LIFETIME, **_AUTO)],
+    accepts=[_after_plot(LIFETIME - 60, **_AUTO), _after_plot(LIFETIME)],
     fix="Continue within 20 minutes, keep the container alive by reading it, or leave the old calls out.",
 )
 def tool_container_expired(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
