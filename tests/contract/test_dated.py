@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,21 +79,6 @@ def test_schemas_are_compiled_once_for_the_days_between_two_changes() -> None:
 def test_every_schema_fits_its_overlays_on_every_day(root: str) -> None:
     for day in ("", *schema.changes_of(root)):
         assert schema.load(root, day)
-
-
-@pytest.mark.parametrize(
-    ("day", "names"), [("2025-07-31", ["name", "old"]), ("2025-08-01", ["name"]), ("2026-01-15", ["name", "new"])]
-)
-def test_an_overlay_says_when_it_is_valid(tmp_path: Path, day: str, names: list[str]) -> None:
-    for folder in ("openai", "overlays"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "openai" / "Tool.json").write_text(json.dumps({"type": "object", "properties": {"name": {}}}))
-    entry = {"at": "Tool", "source": "a test", "level": "recorded"}
-    old = {**entry, "members": {"old": {}}, "until": "2025-07"}
-    new = {**entry, "members": {"new": {}}, "since": "2026-01-15"}
-    (tmp_path / "overlays" / "1.yaml").write_text(json.dumps([old, new]))
-    overlays = schema.load_overlays(tmp_path)
-    assert list(schema.read_schema(tmp_path, "Tool", overlays, day)["properties"]) == names
 
 
 @pytest.fixture

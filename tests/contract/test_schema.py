@@ -49,6 +49,14 @@ class TestOverlays:
         lay(place, "10-a.yaml", {"at": "Tool#/properties/name", "merge": {"maxLength": 1}})
         assert effective(place)["properties"]["name"]["maxLength"] == 2
 
+    @pytest.mark.parametrize(
+        ("day", "names"), [("2025-07-31", ["name", "old"]), ("2025-08-01", ["name"]), ("2026-01-15", ["name", "new"])]
+    )
+    def test_an_entry_says_when_it_is_valid(self, place, day, names):
+        old = {"at": "Tool", "members": {"old": {}}, "until": "2025-07"}
+        lay(place, "1.yaml", old, {"at": "Tool", "members": {"new": {}}, "since": "2026-01-15"})
+        assert list(schema.read_schema(place, "Tool", schema.load_overlays(place), day)["properties"]) == names
+
     def test_every_stale_entry_of_a_root_is_listed(self, place):
         lay(place, "1.yaml", {"at": "Tool#/x", "merge": {"a": 1}}, {"at": "Tool", "require": ["x"]})
         with pytest.raises(SchemaError, match=r"(?s)1.yaml\[0\] at Tool#/x.*1.yaml\[1\] at Tool"):
