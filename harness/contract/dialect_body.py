@@ -153,7 +153,7 @@ OPTIONAL_MEMBERS: Mapping[str, Json] = {
         "tool_choice": "auto",
         "tools": [],
         "truncation": "disabled",
-    },
+    }
 }
 """The members that Foundry may leave out of an object, with valid values, by the type of the object."""
 ITEM_ADDED = "response.output_item.added"

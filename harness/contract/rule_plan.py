@@ -143,11 +143,7 @@ def _epoch_of(as_of: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _make_plan(
-    operation: str,
-    names: frozenset[str],
-    dialect: str = OPENAI,
-    as_of: str = CONTRACT_DATE,
-    about_input: bool = False,
+    operation: str, names: frozenset[str], dialect: str = OPENAI, as_of: str = CONTRACT_DATE, about_input: bool = False
 ) -> RulePlan:
     applicable = [
         rule

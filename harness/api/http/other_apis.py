@@ -64,7 +64,7 @@ _PROJECT_NAMES: Mapping[str, str] = {
 NOT_MOCKED = "not_mocked"
 """The code of the error for a request to another API of the provider."""
 _HINTS: Mapping[str, str] = {
-    "chat": " Call client.responses.create instead, or answer it with mock.route(…), in a script file `route:`.",
+    "chat": " Call client.responses.create instead, or answer it with mock.route(…), in a script file `route:`."
 }
 _HINT = (
     " Answer it with mock.route(…), in a script file `route:`, or give the client that needs it a base URL of its own."
