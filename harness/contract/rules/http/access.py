@@ -23,7 +23,6 @@ from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(on="*", reads=())
 
-KEYS_PAGE = "https://platform.openai.com/account/api-keys"
 CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
 
 
@@ -61,7 +60,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
     reads="request.headers.authorization",
     error=ApiError(
         401,
-        f"Incorrect API key provided: {{key}}. You can find your API key at {KEYS_PAGE}.",
+        "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
         code="invalid_api_key",
         headers=CHALLENGE,
         body_template={

@@ -13,16 +13,17 @@ from harness.core.exchange import Json, Request
 from harness.ending import WINDOW_EXCEEDED
 from harness.items.transcript import input_items
 
-_VERIFY_HINT = (
-    "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "
-    "verified, it can take up to 15 minutes for access to propagate."
-)
-
 
 @rule(
     when=LIMITED_ACCOUNT,
     reads=("stream", "reasoning"),
-    error=bad_request(f"Your organization must be verified to {{do}}. {_VERIFY_HINT}", "{name}", "unsupported_value"),
+    error=bad_request(
+        "Your organization must be verified to {do}. Please go to: "
+        "https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just verified, "
+        "it can take up to 15 minutes for access to propagate.",
+        "{name}",
+        "unsupported_value",
+    ),
     source=[
         reported("public reports of eight origins, one with the whole error", "2026-01-24"),
         reported("public reports of four origins: streams", "2025-08"),

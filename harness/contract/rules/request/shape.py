@@ -97,19 +97,19 @@ declare(
     fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
 )
 
-MOVED_MESSAGE = (
-    "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
-    "parameter. See the API documentation for more information: "
-    "https://platform.openai.com/docs/api-reference/responses/create."
-)
-
 declare(
     "moved_parameter",
     """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
 
     The error has no `param`: recorded for `response_format`, probed for `messages`. `max_tokens` is simply unknown.
     """,
-    error=bad_request(MOVED_MESSAGE, None, "unsupported_parameter"),
+    error=bad_request(
+        "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
+        "parameter. See the API documentation for more information: "
+        "https://platform.openai.com/docs/api-reference/responses/create.",
+        None,
+        "unsupported_parameter",
+    ),
     source=[recorded("crmne/ruby_llm", "2025-08-06"), PROBED],
     rejects={
         ("response_format", "text.format"): {"response_format": {"type": "json_object"}},

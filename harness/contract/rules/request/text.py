@@ -57,9 +57,6 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
 }
 
 
-_NO_TYPE = "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."
-
-
 def _json_schema_body(schema: Json, **members: Any) -> Json:
     return {"text": {"format": {"type": "json_schema", "name": "out", "schema": schema, **members}}}
 
@@ -96,7 +93,7 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
         ("out", "In context=(), 'oneOf' is not permitted."): _json_schema_body(
             {"oneOf": [_CLOSED_SCHEMA]}, strict=True
         ),
-        ("out", _NO_TYPE): _json_schema_body({}),
+        ("out", "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."): _json_schema_body({}),
     },
     accepts=[_json_schema_body({"type": "object", "properties": {}}), _json_schema_body(_CLOSED_SCHEMA, strict=True)],
     fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",

@@ -201,16 +201,15 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         yield {"ids": ", ".join(missing), "missing": missing}
 
 
-_NOT_SEARCHABLE = (
-    "Files with extensions [.csv] are not supported for retrieval. See "
-    "https://platform.openai.com/docs/assistants/tools/file-search/supported-files"
-)
-
-
 @rule(
     on=ADD_FILES,
     dialects=OPENAI,
-    error=bad_request(_NOT_SEARCHABLE, "{name}", "unsupported_file"),
+    error=bad_request(
+        "Files with extensions [.csv] are not supported for retrieval. See "
+        "https://platform.openai.com/docs/assistants/tools/file-search/supported-files",
+        "{name}",
+        "unsupported_file",
+    ),
     source=[
         reported("public code that quotes the whole error, of `file_ids`", "2025"),
         reported("public code of another origin that leaves such files out", "2025"),

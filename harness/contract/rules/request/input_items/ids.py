@@ -11,10 +11,6 @@ from harness.contract.rules.example_requests import HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
-_CHARACTERS_MESSAGE = (
-    "Expected an ID that contains letters, numbers, underscores, or dashes, "
-    "but this value contained additional characters."
-)
 BY_RESPONSE_ID = "*{response_id}*"
 BY_CONVERSATION_ID = "*{conversation_id}*"
 BY_ITEM_ID = "*{item_id}*"
@@ -36,7 +32,12 @@ shape(
     So does `previous_response_id`, whose end is not known to matter. An empty id is refused with the same words; the
     characters are looked at before the prefix.
     """,
-    error=bad_request(f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS_MESSAGE}", "{path}", "invalid_value"),
+    error=bad_request(
+        "Invalid '{path}': '{value}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
+        "contained additional characters.",
+        "{path}",
+        "invalid_value",
+    ),
     source=[
         reported("public probe table of ids", "2026"),
         reported("public report of another origin", "2026-05-31"),

@@ -92,10 +92,6 @@ def _is_decodable(picture: bytes) -> bool:
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
-_EXPECTED_IMAGE = (
-    "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
-    "but got"
-)
 PNG = f"data:image/png;base64,{ONE_PIXEL_PNG}"
 GIF = "data:image/gif;base64,R0lGODdhAQABAIEAAAAAAAAAAAAAAAAAACwAAAAAAQABAAAIBAABBAQAOw=="
 BROKEN_PNG = (
@@ -106,7 +102,12 @@ BROKEN_PNG = (
 
 @rule(
     mentions="image_url",
-    error=bad_request(f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
+    error=bad_request(
+        "Invalid '{path}'. Expected a base64-encoded data URL with an image MIME type (e.g. "
+        "'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got {what}.",
+        "{path}",
+        "invalid_value",
+    ),
     source=reported("public reports of four origins", "2026"),
     rejects={
         ("input[0].content[1].image_url", "an invalid base64-encoded value"): image_body("data:image/png;base64,@@"),

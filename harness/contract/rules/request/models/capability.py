@@ -87,7 +87,6 @@ def schema_unsupported(request: Request, family: Model | None) -> Iterator[Json]
         yield {"model": request.body["model"]}
 
 
-NO_FLEX = bad_request("Invalid service_tier argument", "service_tier")
 _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
 
 
@@ -128,7 +127,7 @@ def truncation_unsupported(request: Request, family: Model | None) -> Iterator[J
 @rule(
     when="service_tier",
     reads=(),
-    error=NO_FLEX,
+    error=bad_request("Invalid service_tier argument", "service_tier"),
     source=[
         reported(
             "a public table of probes of 57 models: the families of gpt-4o and gpt-4.1, o1, o3-mini", "2026-08-17"
