@@ -11,6 +11,7 @@ from harness.core.exchange import Json
 HI: Json = {"role": "user", "content": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+CREATE_CONVERSATION = Case({}, on="POST /conversations")
 
 # Azure OpenAI, and a project in Azure AI Foundry
 VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}

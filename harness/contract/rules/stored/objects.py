@@ -10,6 +10,7 @@ from harness.contract.rules.example_requests import (
     ANY_UPLOAD,
     CREATE_ASSISTANT,
     CREATE_CONTAINER,
+    CREATE_CONVERSATION,
     CREATE_FILLED_STORE,
     CREATE_STORE,
     CREATE_THREAD,
@@ -69,7 +70,7 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
             Case({}, on="POST /webhook_endpoints/{0.id}/rotate_secret"),
         ),
         ("item", "msg_x"): after({"input": "hi"}, "GET /responses/{0.id}/input_items?after=msg_x"),
-        ("item", "msg_y"): after(Case({}, on="POST /conversations"), "GET /conversations/{0.id}/items?before=msg_y"),
+        ("item", "msg_y"): after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items?before=msg_y"),
         ("assistant", "asst_x"): "GET /assistants?after=asst_x",
         ("message", "msg_x"): after(CREATE_THREAD, "GET /threads/{0.id}/messages?before=msg_x"),
         ("message", "{1.id}"): after(

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
-from harness.contract.rules.example_requests import HI
+from harness.contract.rules.example_requests import CREATE_CONVERSATION, HI
 from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.models.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
-
-CREATE_CONVERSATION = Case({}, on="POST /conversations")
 
 
 @rule(

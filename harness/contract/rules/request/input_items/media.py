@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
 from harness.contract.rule import Case, RuleScope, after, recorded, reported, rule, shape
-from harness.contract.rules.example_requests import CALL, OUTPUT
+from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -94,7 +94,7 @@ _SUPPORTED_FILES = (
         "input[0].content[1]": body_with_part(_BARE_IMAGE),
         "input[1].output[0]": [CALL, {**OUTPUT, "output": [_BARE_IMAGE]}],
         "items[0].content[0]": after(
-            Case({}, on="POST /conversations"),
+            CREATE_CONVERSATION,
             Case(
                 {"items": [{"type": "message", "role": "user", "content": [_BARE_IMAGE]}]},
                 on="POST /conversations/{0.id}/items",

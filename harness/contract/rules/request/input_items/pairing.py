@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import orjson
 
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, RuleScope, after, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import CALL, HI, OUTPUT
+from harness.contract.rule import TRANSCRIPT_MEMBERS, RuleScope, after, documented, recorded, reported, rule
+from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
@@ -85,10 +85,7 @@ def _calling(call_id: str) -> Item:
             {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=[_calling("call_9")]
         ),
         ("function call", "call_8"): after(
-            Case({}, on="POST /conversations"),
-            {"conversation": "{0.id}"},
-            {"conversation": "{0.id}"},
-            turns=[_calling("call_8")],
+            CREATE_CONVERSATION, {"conversation": "{0.id}"}, {"conversation": "{0.id}"}, turns=[_calling("call_8")]
         ),
         ("function call", "call_2"): after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=[_TWO_CALLS]

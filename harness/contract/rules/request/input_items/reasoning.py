@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, Example, WorldView, after, recorded, reported, rule, shape
-from harness.contract.rules.example_requests import CALL, HI, OUTPUT
+from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -184,7 +184,7 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     assumed="that a conversation created with items gets the same error",
     rejects=[
         after(
-            Case({}, on="POST /conversations"),
+            CREATE_CONVERSATION,
             Case({"items": [{"type": "reasoning", "summary": []}, _ANSWER]}, on="POST /conversations/{0.id}/items"),
         )
     ],
