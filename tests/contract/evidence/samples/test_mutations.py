@@ -24,13 +24,13 @@ from jsonschema.validators import Draft202012Validator
 from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, ordered_validator, schema
 from harness.contract.check import check_answer
+from harness.contract.phrasing import format_path
 from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.core.errors import MAX_MESSAGE
 from harness.core.exchange import Answer, Json
-from tests.contract.evidence.samples.mutate import Mutation, instance, mutations, places, replaced
+from tests.contract.evidence.samples.mutate import KEYS, Mutation, instance, mutations, places, replaced
 from tests.contract.evidence.samples.requests import NAMED, REQUESTS
 from tests.contract.evidence.samples.stored import continuing, fresh, post, remembering, send
-from tests.contract.evidence.samples.truths import ALSO, is_place_of
 from tests.support.seed import of_today
 from tests.support.slow import slow_except
 
@@ -70,6 +70,50 @@ def refusal(answer: Answer) -> tuple[Rule, Json] | None:
     assert error["message"]
     assert rule.id != "unexplained"
     return rule, error
+
+
+ALSO: dict[str, set[str]] = {
+    "missing_required_parameter": {"prompt"},
+    "input_empty": {"input", "previous_response_id", "conversation", "prompt"},
+    "stream_options_without_stream": {"stream"},
+    "tool_choice_without_tools": {"tools"},
+    "tool_choice_not_found": {"tools"},
+    "context_length_exceeded": {"truncation"},
+    "context_management_type": {"context_management"},
+    "sampling_unsupported": {"reasoning"},
+    "logprobs_unsupported": {"reasoning"},
+    "deferred_without_search": {"input", "prompt"},
+    "search_without_deferred": {"input", "prompt"},
+    "program_output_not_json": {"tools", "previous_response_id", "conversation"},
+    "call_without_namespace": {"tools", "prompt", "previous_response_id", "conversation"},
+}
+"""Members that can make a rule speak although they are neither its `param` nor what it asks for by `when`."""
+OF_THE_MODEL = ("research", "sampling", "effort", "capability", "hosted", "limits")
+"""Areas of rules about what the model can do: another model is another judgement."""
+
+
+def is_place_of(mutation: Mutation, rule: Rule, param: str | None) -> bool:
+    """Whether `param` names what was changed: it, something inside it, what its key asks for; else what the rule says."""
+    if mutation.path[0] in ALSO.get(rule.id, ()):
+        return True
+    if rule.id == "moved_parameter":
+        return param is None and mutation.how == "add a member"
+    if rule.check:
+        members = {*re.findall(r"^\w+", param or ""), *(name.removesuffix("[]") for name in rule.when)}
+        return mutation.path[0] in members | ({"model"} if rule.area in OF_THE_MODEL else set())
+    assert param is not None
+    if param == rule.error.param:  # one name wherever the fault is, as `context_management`
+        return param == mutation.path[0]
+    parent = format_path(mutation.path[:-1])
+    if mutation.path[-1] in KEYS and parent:
+        return param == parent or inside(param, parent)
+    if rule.id == "object_above_max_properties" and mutation.how == "add a member":
+        return param == parent
+    return param == mutation.at or inside(param, mutation.at)
+
+
+def inside(param: str, at: str) -> bool:
+    return param.startswith((f"{at}.", f"{at}["))
 
 
 def judge(mutation: Mutation, answer: Answer, *, by_schema: bool = False) -> None:
