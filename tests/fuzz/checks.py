@@ -188,7 +188,7 @@ def _of_validators(request: Request, answer: Answer) -> Iterator[str]:
         return
     body = drop_nulls(omit_agents(request, omit_dialect_members(request)))
     valid = schema.validator(request.schema).is_valid(body)
-    walked = next(iter(first_violation._load_walk(request.schema).iter_errors(body)), None)
+    walked = next(first_violation._load_walk(request.schema).find_mismatches(body), None)
     if (walked is None) is not valid:
-        said = walked.message[:200] if walked else "nothing"
+        said = str(walked)[:200] if walked else "nothing"
         yield f"validators: {request.schema} is {'valid' if valid else 'invalid'}, and the walk finds {said}"
