@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.api.models import Model
@@ -14,6 +14,9 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(area="tools")
+_INVALID = bad_request(
+    "Invalid schema for function '{name}': {problem}", "{path}.parameters", "invalid_function_parameters"
+)
 _FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 
 
@@ -50,9 +53,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 @rule(
     when="tools",
     reads=(),
-    error=bad_request(
-        "Invalid schema for function '{name}': {problem}", "tools[{index}].parameters", "invalid_function_parameters"
-    ),
+    error=_INVALID,
     source=[
         reported("public reports of three origins", "2026"),
         reported("https://github.com/goruck/home-generative-agent/pull/545", "2026-08-12"),
@@ -139,15 +140,50 @@ def function_schema(request: Request, family: Model | None) -> Iterator[Json]:
     With `strict: false` models before gpt-5 refuse unions at the top level; all models refuse an object without
     `properties` there, and arrays without `items`; without `strict` they accept these.
     """
+    yield from _find_problems("tools", request.body.get("tools"), family)
+
+
+def _find_problems(path: str, tools: Iterable[Json] | None, family: Model | None) -> Iterator[Json]:
     takes_unions = family is None or family.schema_unions
-    for index, tool in enumerate(request.body.get("tools") or ()):
+    for index, tool in enumerate(tools or ()):
+        place = f"{path}[{index}]"
+        if tool["type"] == "namespace":
+            yield from _find_problems(f"{place}.tools", tool["tools"], family)
         without = tool.get("parameters") is None and not ("parameters" in tool and tool.get("strict") is True)
         if tool["type"] == "function" and not without:
             schema = tool["parameters"] or {}
             problems = function_problems(
                 schema, find_schema_problem(schema), strict=tool.get("strict"), takes_unions=takes_unions
             )
-            yield from ({"name": tool["name"], "index": index, "problem": problem} for problem in problems)
+            yield from ({"name": tool["name"], "path": place, "problem": problem} for problem in problems)
+
+
+def _with_tools(parameters: Json) -> Json:
+    space = {"type": "namespace", "name": "n", "description": "", **_tool_body(parameters)}
+    item = {"type": "additional_tools", "role": "developer", "tools": [space]}
+    return {"model": "gpt-5.6-sol", "input": [item, {"role": "user", "content": "hi"}]}
+
+
+@rule(
+    when="input[]",
+    mentions=('"additional_tools"', '"tool_search_output"'),
+    error=_INVALID,
+    source=reported(
+        "https://github.com/Wei-Shaw/sub2api/issues/5479 and 5820: the whole error, in a namespace", "2026-08-19"
+    ),
+    rejects={
+        "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": (
+            _with_tools({"oneOf": [{"type": "object"}]})
+        )
+    },
+    accepts=[_with_tools({"type": "object", "properties": {}})],
+    fix="Give the function's `parameters` a `type` of `object`, in the item that carries it.",
+)
+def function_schema_in_input(request: Request, family: Model | None) -> Iterator[Json]:
+    """The functions that an input item adds have such parameters, too."""
+    for index, item in enumerate(request.body["input"]):
+        if item.get("type") in ("additional_tools", "tool_search_output"):
+            yield from _find_problems(f"input[{index}].tools", item.get("tools"), family)
 
 
 _WITHOUT_LOOKAROUND = ("gpt-5.5", "gpt-5.6", "gpt-6")
