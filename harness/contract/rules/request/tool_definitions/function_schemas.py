@@ -171,6 +171,7 @@ def _with_tools(parameters: Json) -> Json:
     source=reported(
         "https://github.com/Wei-Shaw/sub2api/issues/5479 and 5820: the whole error, in a namespace", "2026-08-19"
     ),
+    assumed="that what a tool search has found is checked, too",
     rejects={
         "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": (
             _with_tools({"oneOf": [{"type": "object"}]})
