@@ -260,6 +260,12 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
                 yield facts_about(place, original.number, item)
 
 
+_PRINTED_CONTENT = re.compile(
+    r"\[<[\w.]+ object at 0x|(?:CallToolResult\(|meta=\S+ )?(?:content=)?\[\w+Content\(type='(?:text|image|audio)'"
+)
+"""Matches the beginning of what Python prints for a list of content, such as the result of an MCP tool."""
+
+
 @loss(
     message="{what} from exchange {said} was answered with a printed object: {now}",
     fix="Await what the tool returns, and serialize it as text or JSON; send images and files as a list of parts.",
@@ -270,6 +276,8 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
             "<coroutine object deploy at 0x7f3c2a1b>",
             "<shop.orders.Order object at 0x7f3c2a1b>",
             "<bound method Shop.deploy of a shop at 0x7f3c2a1b>",
+            "[<agents.TextContent object at 0x7f8e7c1c>, <agents.TextContent object at 0x7f8e7c2d>]",
+            "meta=None content=[TextContent(type='text', text='done', annotations=None)] isError=False",
             str(output()),
             json.dumps([*_OUTPUT_PARTS, _PICTURE]),
         )
@@ -277,7 +285,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
     keeps=[
         ask("P > C", ["P C", output(value=text)])
         for text in (
-            *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object]."),
+            *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object].", "[TextContent(s)]"),
             *(json.dumps(_OUTPUT_PARTS), '[{"type": "input_image"}]', "[[]]", "[{"),
         )
     ],
@@ -286,7 +294,8 @@ def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFa
     """Outputs of calls are the printed form of a promise, a coroutine, an object or an image: useless to the model."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
-        if PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")) or _is_printed_item(text, id):
+        printed = PRINTED_OBJECT.fullmatch(text) or _PRINTED_CONTENT.match(text)
+        if printed or _is_printed_parts(item.get("output")) or _is_printed_item(text, id):
             original = history.by_call[id][-1]
             yield facts_about(f"{place}.output", original.number, original.item, now=quote(text))
 

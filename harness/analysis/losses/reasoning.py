@@ -9,7 +9,17 @@ from harness.analysis.history.items import client_call_id, describe_item, is_ass
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, STATELESS, ask, assistant, body, call, chained, user
+from harness.analysis.losses.examples import (
+    ENCRYPTED_THOUGHT,
+    STATELESS,
+    TEXT,
+    ask,
+    assistant,
+    body,
+    call,
+    chained,
+    user,
+)
 from harness.api.encrypted_content import make_announced_content, owner_of_content
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -152,11 +162,12 @@ _PLANNED = reasoning(_PLAN)
 
 
 @loss(
-    message="the summary of {what} from exchange {said} comes back as an assistant message",
+    message="the summary of {what} from exchange {said} comes back in an assistant message",
     fix="Send reasoning back as a `reasoning` item, or leave it out: only messages are the model's answer.",
     loses=[
         ask(["P >", _PLANNED, "A"], ["P", assistant(_PLAN), "A N"], model="gpt-5"),
         ask(["P >", _PLANNED, "C"], ["P", assistant(_PLAN), "C O"], model="gpt-5"),
+        ask(["P >", _PLANNED, "A"], ["P", assistant(f"<think>{_PLAN}</think>{TEXT}"), "N"], model="gpt-5"),
     ],
     keeps=[
         ask(["P >", _PLANNED, "A"], "P A N", model="gpt-5"),
@@ -169,9 +180,18 @@ def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[Loss
     """Summaries of reasoning come back as words of the assistant, which then reads its thoughts as an answer."""
     for place, item in request.assistant_messages:
         letters = letters_of(message_text(item))
-        thought = history.by_summary.get(letters) if len(letters) >= SHORTEST_SUMMARY else None
-        if thought and message_text(item).strip() not in history.by_text:
-            yield facts_about(place, thought.number, thought.item)
+        if len(letters) >= SHORTEST_SUMMARY and message_text(item).strip() not in history.by_text:
+            thought = history.by_summary.get(letters) or _find_before_answer(letters, history)
+            yield from [facts_about(place, thought.number, thought.item)] if thought else ()
+
+
+def _find_before_answer(letters: str, history: History) -> OutputItem | None:
+    """Find the reasoning whose summary a text contains before an answer, be it within tags such as `<think>`."""
+    for summary, thought in history.by_summary.items():
+        rest = letters.partition(summary)[2] if len(summary) >= SHORTEST_SUMMARY else ""
+        if rest and any(spoken and rest.endswith(spoken) for spoken in map(letters_of, history.by_text)):
+            return thought
+    return None
 
 
 def _is_told(message: Json, request: HistoryRequest) -> bool:

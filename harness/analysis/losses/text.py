@@ -42,6 +42,7 @@ _MARKUP = re.compile(r"[<>`()\[\]【】{}\ue200]")
 LEAST_CUT = 3
 """The fewest letters missing within a text that count."""
 _LITERAL_STARTS = ("[", "{", "b")
+_FOREIGN_LETTER = re.compile("[^\0-\x7f\ufffd]")
 _MISREAD_AS = ("latin-1", "cp1252")
 """The encodings that a text in UTF-8 is most often taken for."""
 LEAST_STUTTER = 3
@@ -56,6 +57,7 @@ _FOREIGN = "The café is <open> from nine to five."
 _PARTS = ("I deploy v2.", "The operators know about it.")
 _TWO_PARTS = message(*_PARTS)
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
+_LAST = message("Done.", phase="final_answer")
 _MESSAGE_ID = {"id": "{0.output.0.id}"}
 
 
@@ -76,7 +78,10 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(TEXT.replace("deploy v2 and ", "")),
         *(
             ask(["P >", message(_FOREIGN)], ["P", assistant(text), "N"])
-            for text in (html.escape(_FOREIGN), _FOREIGN.encode().decode("cp1252"), _FOREIGN.replace("é", "?"))
+            for text in (
+                *(html.escape(_FOREIGN), _FOREIGN.encode().decode("cp1252"), _FOREIGN.replace("é", "")),
+                *(_FOREIGN.replace("é", mark) for mark in ("?", "\ufffd\ufffd")),
+            )
         ),
         _sent_back_case(f"{TEXT[:6]}{TEXT}"),
         _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
@@ -200,10 +205,17 @@ def describe_encoding(was: str, now: str) -> str:
         return "as JSON"
     if html.unescape(now) == was:
         return "with HTML escapes"
-    is_replaced = len(now) == len(was) and all(
-        new == old or (new in "?\ufffd" and old > "\x7f") for old, new in zip(was, now, strict=True)
-    )
-    return "in another encoding" if is_replaced or any(_misread(was, code) == now for code in _MISREAD_AS) else ""
+    # A program without a character writes marks in its place, one for each of its units, or leaves out even letters.
+    is_replaced = len(_FOREIGN_LETTER.findall(now)) < len(_FOREIGN_LETTER.findall(was)) and _unreadable(
+        now
+    ) == _unreadable(was)
+    is_left_out = now == _FOREIGN_LETTER.sub("", was) and any(map(str.isalpha, _FOREIGN_LETTER.findall(was)))
+    is_misread = any(_misread(was, code) == now for code in _MISREAD_AS)
+    return "in another encoding" if is_replaced or is_left_out or is_misread else ""
+
+
+def _unreadable(text: str) -> str:
+    return re.sub("(?:[^\0-\x7f]|\\?)+", "?", text)
 
 
 def is_printed_in(was: str, now: str) -> bool:
@@ -275,23 +287,43 @@ def is_doubled(was: str, now: str) -> bool:
         ask(["P >", _MESSAGE_WITH_PHASE], "P A N"),
         ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, **_MESSAGE_ID), "N"]),
         ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, phase="final_answer"), "N"]),
+        ask(["P >", _MESSAGE_WITH_PHASE, _LAST], ["P", assistant(f"{TEXT}Done."), "N"]),
     ],
     keeps=[
         ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, phase="commentary"), "N"]),
         ask(["P >", _MESSAGE_WITH_PHASE], chained("N")),
         ask(["P >", _MESSAGE_WITH_PHASE], "P > A", "P A"),
+        ask(["P >", _MESSAGE_WITH_PHASE, _LAST], ["P", assistant("Done.", phase="final_answer"), "N"]),
         _sent_back_case(TEXT),
     ],
 )
 def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Assistant messages with a `phase` come back without it, or with another."""
+    """Assistant messages with a `phase` come back without it, or with another; several in one message have none."""
+    joined: dict[str, OutputItem] | None = None
     for place, item in request.assistant_messages:
-        phases = said.phases if (said := history.find_said(item)) else {}
+        said = history.find_said(item)
+        phases = said.phases if said else {}
+        if said is None and not item.get("phase"):
+            joined = _join_messages(history) if joined is None else joined
+            if original := joined.get(letters_of(message_text(item))):
+                what = describe_item(original.item)
+                became = "is missing: it is in one message with the next"
+                yield {"at": place, "said": original.number, "was": original.phase, "what": what, "became": became}
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is now {item['phase']}" if item.get("phase") else "is missing"
             was, original = next(reversed(phases.items()))
             what = describe_item(original.item)
             yield {"at": place, "said": original.number, "was": was, "what": what, "became": became}
+
+
+def _join_messages(history: History) -> dict[str, OutputItem]:
+    """Return the first of several messages with a phase in one answer, by the letters of all."""
+    found = {}
+    for reply in history.replies:
+        said = [OutputItem(item, reply, index) for index, item in enumerate(reply.output) if is_assistant(item)]
+        if len(said) > 1 and all(one.phase for one in said):
+            found[letters_of("".join(message_text(one.item) for one in said))] = said[0]
+    return found
 
 
 _REFUSAL = "I will not ship it without a review."
