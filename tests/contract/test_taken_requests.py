@@ -145,4 +145,5 @@ def test_what_the_api_took_once_has_a_last_day(body: dict[str, Any], at: str, la
 def test_no_rule_fails_on_a_schema_of_a_reserved_function_that_is_any_json(parameters: Any) -> None:
     function = {"type": "function", "name": "spawn_agent", "parameters": parameters, "strict": False}
     namespace = {"type": "namespace", "name": "collaboration", "description": "d", "tools": [function]}
-    assert refusal({"model": "gpt-5.6-sol", "tools": [namespace]}) is None
+    found = refusal({"model": "gpt-5.6-sol", "tools": [namespace]})
+    assert found in (None, ("function_schema", "tools[0].tools[0].parameters"))

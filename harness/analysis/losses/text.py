@@ -308,7 +308,13 @@ def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFac
             if original := joined.get(letters_of(message_text(item))):
                 what = describe_item(original.item)
                 became = "is missing: it is in one message with the next"
-                yield {"at": place, "said": original.number, "was": original.phase, "what": what, "became": became}
+                yield {
+                    "at": place,
+                    "said": original.number,
+                    "was": original.item["phase"],
+                    "what": what,
+                    "became": became,
+                }
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is now {item['phase']}" if item.get("phase") else "is missing"
             was, original = next(reversed(phases.items()))
@@ -321,7 +327,7 @@ def _join_messages(history: History) -> dict[str, OutputItem]:
     found = {}
     for reply in history.replies:
         said = [OutputItem(item, reply, index) for index, item in enumerate(reply.output) if is_assistant(item)]
-        if len(said) > 1 and all(one.phase for one in said):
+        if len(said) > 1 and all(one.item.get("phase") for one in said):
             found[letters_of("".join(message_text(one.item) for one in said))] = said[0]
     return found
 

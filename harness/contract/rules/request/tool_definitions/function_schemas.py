@@ -149,9 +149,10 @@ def _find_problems(path: str, tools: Iterable[Json] | None, family: Model | None
         place = f"{path}[{index}]"
         if tool["type"] == "namespace":
             yield from _find_problems(f"{place}.tools", tool["tools"], family)
+        # In a namespace the schemas accept any JSON as parameters.
+        schema = tool.get("parameters") or {}
         without = tool.get("parameters") is None and not ("parameters" in tool and tool.get("strict") is True)
-        if tool["type"] == "function" and not without:
-            schema = tool["parameters"] or {}
+        if tool["type"] == "function" and isinstance(schema, dict) and not without:
             problems = function_problems(
                 schema, find_schema_problem(schema), strict=tool.get("strict"), takes_unions=takes_unions
             )
