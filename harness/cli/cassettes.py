@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -57,7 +57,6 @@ def cassettes(
 
 
 def _print_script(paths: Sequence[Path], form: str) -> None:
-    from harness.cassettes.files import read_cassette
     from harness.verify.recorded_script import SCRIPT_FORMS, read_script, write_script
 
     if form not in SCRIPT_FORMS:
@@ -114,7 +113,11 @@ def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_
         header = content.header
         recorded = (header and header.recorded) or max(_recording_days(content, exchanges), default="")
         age = _age_in_days(recorded, today)
-        sdk = (header.sdk, header.sdk_version) if header and header.sdk else _find_client(exchanges)
+        sdk = (
+            (header.sdk, header.sdk_version)
+            if header and header.sdk
+            else find_client([Interaction(exchange.method, exchange.path, exchange.headers) for exchange in exchanges])
+        )
         yield CassetteStatus(
             file=file,
             exchanges=sum("socket" not in exchange.flags for exchange in exchanges)
@@ -155,7 +158,3 @@ def _age_reason(age: int | None, stale_after: int) -> str:
     if age is None:
         return "it does not say when it was recorded"
     return f"it is {age} days old" if age > stale_after else ""
-
-
-def _find_client(exchanges: Iterable[Recorded]) -> tuple[str, str]:
-    return find_client([Interaction(exchange.method, exchange.path, exchange.headers) for exchange in exchanges])

@@ -112,13 +112,12 @@ def exchange_line(exchange: Exchange) -> Text:
 def _answer_text(body: Json) -> str:
     if error := body.get("error"):
         return f"{error['type']}"
-    return ", ".join(_item_text(item) for item in body["output"])
-
-
-def _item_text(item: Json) -> str:
-    if item["type"] == "function_call":
-        return f"function_call {item['name']} {item['arguments']}"
-    return str(item["content"][0]["text"])
+    return ", ".join(
+        f"function_call {item['name']} {item['arguments']}"
+        if item["type"] == "function_call"
+        else str(item["content"][0]["text"])
+        for item in body["output"]
+    )
 
 
 def _refusal_lines(exchange: Exchange) -> Iterator[Text]:
@@ -200,9 +199,6 @@ def demo() -> None:
 
     It needs no network and no key.
     """
-    from harness.cli.demo import NotRefusedError, run_demo
-    from harness.server.mock_api import MockApi
-
     console = make_console()
     try:
         for line in run_demo(MockApi()):

@@ -40,15 +40,12 @@ def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
     options = [
         Parameter(output.option, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, info])
         for output in FORMATS.values()
-        for info in [typer.Option(*_flags(output.option), metavar="FILE", help=output.help)]
+        for short in [["-o"] if output.option == "json" else []]
+        for info in [typer.Option(f"--{output.option}", *short, metavar="FILE", help=output.help)]
     ]
     others = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in others]
     setattr(with_options, "__signature__", signature.replace(parameters=[files, *options, *others]))  # noqa: B010
     return with_options
-
-
-def _flags(option: str) -> list[str]:
-    return [f"--{option}", *(["-o"] if option == "json" else [])]
 
 
 @with_format_options

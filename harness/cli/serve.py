@@ -91,8 +91,6 @@ def _short_turns() -> Iterator[None]:
 
 def _print_summary(cut_off: int, lines: Iterable[str]) -> None:
     """Print how many requests had no complete answer when the server ended, and a summary of its Worlds."""
-    from harness.core.text import pluralize
-
     if cut_off:
         print_note(f"stopped; {pluralize(cut_off, 'request')} had no complete answer yet.")
     for line in lines:

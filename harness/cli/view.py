@@ -327,8 +327,6 @@ def _read_traces(files: Sequence[Path]) -> Viewed:
 
 
 def _read_page(path: Path) -> Viewed:
-    from harness.viewer.page_data import Run
-
     try:
         scripts = dict(_SCRIPT.findall(read_bounded(path, RAISE_ADVICE).decode(errors="replace")))
         run = read_text(scripts["run"], Run) if "run" in scripts else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import wraps
 from itertools import chain, repeat
-from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
-from harness.core.errors import RegistrationError
+from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Exchange, Request
-from harness.core.registry import Registry
+from harness.core.registry import Registry, suggest_name
 from harness.examine.task import Outcome, Task, Tool, string_parameters
 from harness.world.mock import Mock
 from harness.world.route import Turn
@@ -145,6 +146,21 @@ class ClientCase:
 
 CASES: Registry[ClientCase] = Registry("case")
 """All cases by id; filled by importing `harness.examine.cases`."""
+
+
+Entry = TypeVar("Entry")
+
+
+def select_entries(entries: Mapping[str, Entry], pattern: str, missing: str) -> list[Entry]:
+    """Select the entries whose ids match patterns such as `streams/*`, separated by commas.
+
+    ConfigError, which begins with `missing`, for a pattern without a match.
+    """
+    wanted = [glob.strip() for glob in pattern.split(",")]
+    for glob in wanted:
+        if not any(fnmatchcase(id, glob) for id in entries):
+            raise ConfigError(f"{missing} {glob!r}. {suggest_name(glob, entries)}")
+    return [entry for id, entry in entries.items() if any(fnmatchcase(id, glob) for glob in wanted)]
 
 
 def turns(*each: Turn) -> Script:

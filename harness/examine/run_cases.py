@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from hashlib import blake2b
 from queue import Empty, SimpleQueue
 
@@ -16,12 +15,10 @@ from harness.analysis.flow import NO_MESSAGES
 from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
 from harness.api.http.dialects import API_ROOTS
-from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
-from harness.core.registry import suggest_name
 from harness.core.text import quote, shorten
 from harness.examine.adapter import Declaration, Mode, modes_of
-from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
+from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun, select_entries
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.results import FIX, Cell, ClientResult, Verdict, name_cell
 from harness.examine.task import Outcome, Task
@@ -92,11 +89,7 @@ DoTask = Callable[[ClientCase, Task], Done]
 
 def select_cases(pattern: str = "*") -> list[ClientCase]:
     """Select the cases whose ids match patterns such as `streams/*`, separated by commas. ConfigError for no match."""
-    wanted = [glob.strip() for glob in pattern.split(",")]
-    for glob in wanted:
-        if not any(fnmatchcase(id, glob) for id in CASES):
-            raise ConfigError(f"no case {glob!r}. {suggest_name(glob, CASES)}")
-    return [made for id, made in CASES.items() if any(fnmatchcase(id, glob) for glob in wanted)]
+    return select_entries(CASES, pattern, "no case")
 
 
 def examine(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from random import Random
 from typing import Any
 
@@ -16,7 +15,7 @@ from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
 from harness.contract.call import WorldCall
 from harness.core.errors import ConfigError, missing_extra
-from harness.core.registry import suggest_name
+from harness.examine.case import select_entries
 from harness.examine.explore.variations import VARIATIONS, OtherDeltas, Step, Variation
 from harness.explain.verdict import find_verdict
 from harness.faults import Refusal, ScriptedRefusal, ends_early
@@ -55,7 +54,7 @@ _Fails = Callable[[Any], _ScenarioRun | None]
 
 def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combined: int) -> Exploration:
     """Run a scenario unchanged, then under each kind of variation whose id matches; see `Mock.explore`."""
-    chosen = select_variations(cases)
+    chosen = select_entries(VARIATIONS, cases, "explore: no variation")
     plain = _run_plain(scenario, fresh)
     tried, changed = 0, []
 
@@ -95,15 +94,6 @@ def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: i
     error = f"raised {type(ran.error).__name__}: {ran.error}" if ran.error else ""
     step = f"mock.script({turns})"
     return Exploration(tried, [ChangedResult("generated", True, [step], None, ran.result, error, ran.problems)])
-
-
-def select_variations(pattern: str) -> list[Variation]:
-    """Select the kinds whose ids match patterns such as `streams/*`, separated by commas. ConfigError for no match."""
-    wanted = [glob.strip() for glob in pattern.split(",")]
-    for glob in wanted:
-        if not any(fnmatchcase(id, glob) for id in VARIATIONS):
-            raise ConfigError(f"explore: no variation {glob!r}. {suggest_name(glob, VARIATIONS)}")
-    return [made for id, made in VARIATIONS.items() if any(fnmatchcase(id, glob) for glob in wanted)]
 
 
 def _choose(steps: list[Step], seed: int) -> list[Step]:
