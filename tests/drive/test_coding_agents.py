@@ -110,15 +110,12 @@ def test_a_file_written_twice_in_one_tick_of_the_clock_is_seen(mock: Mock, codex
     assert codex("Fix it.").files == {"a.txt": "new"}
 
 
-def test_a_run_has_only_its_own_commands(mock: Mock, codex: Any) -> None:
+def test_a_run_has_only_its_own_commands_and_exit_code(mock: Mock, codex: Any) -> None:
     mock.script(shell("echo one"), message("1"), message("2"))
     assert codex("One.").ran("echo one")
-    assert not codex("Two, and fail.").ran("echo one")
-
-
-def test_the_exit_code_is_the_agents(mock: Mock, codex: Any) -> None:
-    mock.script(message("No."))
-    assert codex("Please fail.").exit_code == 3
+    run = codex("Two, and fail.")
+    assert not run.ran("echo one")
+    assert run.exit_code == 3
 
 
 def test_a_program_that_does_not_end_is_given_up_and_the_last_that_it_printed_is_quoted(
