@@ -71,6 +71,8 @@ LACKS: Mapping[str, str] = {
     "resume=True": "resumes no session",
 }
 """What some agents lack, by the option that they therefore refuse."""
+ONE_SETUP = ("mcp=…", "approves=False")
+"""What an agent lacks whose configuration leaves no choice."""
 ONLY_RUNS = tuple(LACKS)
 """What an agent lacks that takes nothing but a prompt."""
 
@@ -374,7 +376,7 @@ for _cli in (
     CodingCli("copilot", "npm install -g @github/copilot", _settle_copilot, _copilot_arguments),
     CodingCli("opencode", "npm install -g opencode-ai", _settle_opencode, _opencode_arguments),
     CodingCli("kilo", "npm install -g @kilocode/cli", partial(_settle_opencode, name="kilo"), _opencode_arguments),
-    CodingCli("pi", "npm install -g @earendil-works/pi-coding-agent", _settle_pi, _pi_arguments, ONLY_RUNS[:2]),
+    CodingCli("pi", "npm install -g @earendil-works/pi-coding-agent", _settle_pi, _pi_arguments, ONE_SETUP),
     CodingCli("cline", "npm install -g cline", _settle_cline, _prompt_after("--provider", "openai-native"), ONLY_RUNS),
     CodingCli("code-puppy", "pip install code-puppy", _settle_code_puppy, _prompt_after("--prompt"), ONLY_RUNS),
     CodingCli("mini", "pip install mini-swe-agent", _settle_mini, _prompt_after(*MINI_OPTIONS), ONLY_RUNS),
