@@ -15,6 +15,7 @@ from harness.cli import COMMANDS
 from harness.cli.drift import confirm_cost
 from harness.cli.support.app import ExitCode
 from harness.core.errors import ConfigError
+from tests.support.checked import accept_everything
 from tests.support.command_line import run_cli
 from tests.support.processes import spawn
 from tests.support.recordings import HI, recorded, write_jsonl
@@ -36,7 +37,7 @@ def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
     patch.setitem(sys.modules, "agents", None)
-    patch.setattr("harness.contract.check._find_violation", lambda call: None)
+    accept_everything(patch)
     return ["demo"]
 
 

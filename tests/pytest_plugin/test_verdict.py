@@ -230,7 +230,7 @@ def test_it(mock, client):
     loosened = """
 @pytest.fixture(autouse=True)
 def loosened(monkeypatch):
-    monkeypatch.setattr("harness.contract.check._find_violation", lambda call: None)
+    monkeypatch.setattr("harness.contract.check.run_rules", lambda *_: None)
 """
     run(relying).assert_outcomes(passed=1)
     run(loosened + relying).assert_outcomes(failed=1)

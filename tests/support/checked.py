@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.exchange import Request
@@ -24,3 +26,9 @@ def refused(sent: Request, world: World | None = None) -> str | None:
     """Return the rule that refuses a request, if one does."""
     refusal = check(WorldCall(sent, world or World())).violation
     return refusal.rule.id if refusal else None
+
+
+def accept_everything(patch: pytest.MonkeyPatch) -> None:
+    """Make the mock accept every request."""
+    patch.setattr("harness.contract.check.run_rules", lambda *_: None)
+    patch.setattr("harness.contract.check._find_schema_violation", lambda *_: None)
