@@ -244,8 +244,3 @@ def test_frames_are_server_sent_events_of_one_line_each():
         assert first == f"event: {event['type']}"
         assert second.startswith('data: {"type":"')
         assert json.loads(second.removeprefix("data: ")) == event
-
-
-def test_the_same_response_gives_the_same_bytes():
-    said = message("Hello there."), function_call("f", {"a": 1}, call_id="call_1")
-    assert encode_events(streamed(*said)) == encode_events(streamed(*said))

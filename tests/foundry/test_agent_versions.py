@@ -152,11 +152,6 @@ class TestARequest:
         assert (first["instructions"], first["agent_reference"]["version"]) == ("One.", "1")
         assert project.respond(agent_reference={**HELPER, "version": "3"}).rule == "agent_unknown"
 
-    def test_a_request_may_leave_the_model_empty(self, project: ProjectClient) -> None:
-        project.define("helper")
-        assert project.respond(agent_reference=HELPER, model="").body["model"] == "mine"
-        assert project.respond(agent_reference=HELPER, model="other").rule == "agent_model_mismatch"
-
     def test_a_request_finds_its_route_by_the_agent_of_its_path(self, project: ProjectClient) -> None:
         project.define("helper")
         project.mock.when(agent="helper").script(message("By path."))

@@ -95,10 +95,6 @@ class TestADeployment:
             assert project.names("/deployments", **query) == names
         assert project.get("/deployments/b")["connectionName"] == "c"
 
-    def test_a_missing_deployment_is_answered_as_recorded(self, project: ProjectClient) -> None:
-        answer = project.ask("GET /deployments/x")
-        assert (answer.status, answer.body) == (404, {"error": {"code": "NotFound", "message": "Deployment not found"}})
-
 
 def test_two_projects_of_two_keys_share_nothing(project: ProjectClient) -> None:
     project.mock.connection("a")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.foundry import HELPER, PREVIEW, ProjectClient, said
+from tests.support.foundry import HELPER, PREVIEW, ProjectClient
 
 TOOLS = [{"type": "web_search"}]
 
@@ -33,13 +33,6 @@ def test_an_agent_had_no_identity_at_first(day: str, has_identity: bool, has_gui
     assert ("instance_identity" in first, "agent_guid" in first) == (has_identity, has_guid)
     assert first.get("blueprint") == second.get("blueprint")
     assert first.get("agent_guid") == second.get("agent_guid")
-
-
-def test_an_agent_that_is_read_must_exist() -> None:
-    answer = ProjectClient().ask("GET /agents/other")
-    assert answer.status == 404
-    assert said(answer) == "Agent other doesn't exist"
-    assert members_of(answer.body) == ["code", "message", "type", "details", "additionalInfo"]
 
 
 @pytest.mark.parametrize(
@@ -73,13 +66,6 @@ class TestASkillBeforeItHadVersions:
         assert list(made.body.items()) == [*skill.items(), ("metadata", {})]
         listed = project.get("/skills", limit="3", order="asc")
         assert listed == {**empty, "data": [made.body], "first_id": id, "last_id": id}
-
-    def test_a_skill_before_it_had_versions_has_one_since_it_is_made(self) -> None:
-        project = ProjectClient(as_of="2026-05-28")
-        body = {"name": "sum", "description": "Adds.", "instructions": "Add."}
-        assert project.ask("POST /skills", body).rule == "skill_without_version"
-        empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
-        assert project.get("/skills") == empty
 
     @pytest.fixture
     def project(self) -> ProjectClient:

@@ -61,10 +61,6 @@ def test_reasoning_on_the_wire_has_no_status():
     assert thought["id"].startswith("rs_")
 
 
-def test_an_item_can_be_cut():
-    assert wire(message("Once upon"), status="incomplete")["status"] == "incomplete"
-
-
 def test_a_call_id_is_given_out_with_the_ids():
     ids = Ids("items")
     first, second = (render_item(function_call("f"), ids, "resp_1", NOW)["call_id"] for _ in range(2))
@@ -195,10 +191,6 @@ def test_exact_deltas_of_arguments():
 
 
 # reasoning
-
-
-def test_reasoning_shows_nothing_by_default():
-    assert reasoning().members == {"summary": []}
 
 
 def test_each_text_is_a_part():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.items import mcp_call, message, reasoning
+from harness.items import mcp_call, message
 
 PROD = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
 DEPLOY = mcp_call("prod", "deploy", {"ref": "v2"})
@@ -60,19 +60,6 @@ def test_denied_it_is_not_deployed_and_the_reason_is_known(mock, client, deploye
     assert (approval.approve, approval.reason, approval.executed) == (False, "It is Friday.", 0)
 
 
-def test_without_storage_the_client_carries_it_all(mock, client, deployed):
-    mock.script([reasoning(encrypted_content="gAAAA"), DEPLOY, message("v2 is out.")], message("Yesterday."))
-    stateless = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
-    history = [{"role": "user", "content": "Ship v2."}]
-    first = ship(client, input=history, **stateless)
-    history += [*(item.to_dict() for item in first.output), *approvals(first)]
-    second = ship(client, input=history, **stateless)
-    assert kinds(second) == ["mcp_call", "message"]
-    history += [*(item.to_dict() for item in second.output), {"role": "user", "content": "When?"}]
-    assert ship(client, input=history, **stateless).output_text == "Yesterday."
-    assert (deployed, mock.approvals[0].answers, mock.approvals[0].executed) == (["v2"], (2,), 1)
-
-
 def test_a_stream_asks_and_goes_on_too(mock, client, deployed):
     mock.script([DEPLOY, message(["v2 is ", "out."])])
     with client.responses.stream(model="gpt-4.1", tools=[PROD], input="Ship v2.") as stream:
@@ -91,14 +78,6 @@ def test_approved_twice_it_is_deployed_once_and_seen(mock, client, deployed):
     second = ship(client, previous_response_id=first.id, input=approvals(first))
     ship(client, previous_response_id=second.id, input=approvals(first))
     assert (deployed, mock.approvals[0].answers, mock.approvals[0].executed) == (["v2"], (2, 3), 1)
-
-
-def test_a_retry_from_before_the_call_deploys_twice_and_is_seen(mock, client, deployed):
-    mock.script([DEPLOY, message("v2 is out.")])
-    first = ship(client)
-    for _ in range(2):
-        ship(client, previous_response_id=first.id, input=approvals(first))
-    assert (deployed, mock.approvals[0].executed, mock.approvals[0].runs) == (["v2", "v2"], 2, (2, 3))
 
 
 def test_in_the_background_it_asks_as_well(mock, client, deployed):

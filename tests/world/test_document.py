@@ -121,9 +121,6 @@ when:
         assert (memory["content"], memory["scope"]) == ("Prefers dark roast.", "user_1")
         assert (store.table(SKILLS)["refunds"].default, store.table(TOOLBOXES)["team"].default) == ("1", "1")
 
-    def test_a_list_of_texts_is_the_exact_deltas(self, write: Write) -> None:
-        assert take_turn(world_of(write("script: [ {message: [Hel, lo]} ]"))) == [message(["Hel", "lo"])]
-
     def test_a_date_stays_a_text(self, yaml: Yaml) -> None:
         world = yaml("script: [ {function_call: {name: f, arguments: {day: 2026-01-02}}} ]")
         assert take_turn(world) == [function_call("f", {"day": "2026-01-02"})]

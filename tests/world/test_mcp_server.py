@@ -147,11 +147,6 @@ def test_a_tool_that_the_model_cannot_call_is_a_fault_of_the_script(prod, name, 
         prod.find_tool(name, offer)
 
 
-def test_an_approved_call_of_no_tool_is_one_too(prod):
-    with pytest.raises(ScriptError, match="the model can call deploy, status of this server"):
-        prod.call("rollback", "{}", "mcpr_1")
-
-
 @pytest.mark.parametrize(
     ("label", "tools", "error", "says"),
     [
@@ -247,12 +242,6 @@ def test_a_call_that_needs_leave_is_asked_for_and_approved_comes_before_the_word
     assert (call["output"], call["status"], call["error"]) == ("v2 is live", "completed", None)
     assert call["approval_request_id"] == request["id"]
     assert team.deployed == ["v2"]
-
-
-def test_a_call_alone_is_followed_by_the_next_turn(team):
-    team.mock.script(DEPLOY, message("v2 is out."))
-    assert types(team.answer(team.ask(), True)) == [CALLED, "message"]
-    assert team.mock.world.script.unused == []
 
 
 @pytest.mark.parametrize("call", [DEPLOY, mcp_call("prod", "deploy"), mcp_call("prod", "deploy", '{ "ref": "v2" }')])
@@ -547,12 +536,6 @@ def test_a_script_may_still_say_everything_itself(team):
 def test_calls_of_other_servers_are_left_as_they_are(team):
     team.mock.script([mcp_call("docs", "ask"), message("Done.")])
     assert types(team.ask(tools=[prod_server(), mcp_tool("docs")])) == [LISTED, CALLED, "message"]
-
-
-def test_a_world_without_servers_adds_nothing():
-    client = Client()
-    client.mock.script(DEPLOY)
-    assert types(client.ask(tools=[prod_server()])) == [CALLED]
 
 
 def test_a_request_without_the_server_cannot_have_it_called(team):

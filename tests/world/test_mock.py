@@ -61,11 +61,6 @@ def test_a_value_that_a_setting_has_not_is_an_error() -> None:
         Mock().automatic = "no"
 
 
-def test_two_handles_of_a_world_show_the_same() -> None:
-    world = World()
-    assert Mock(world).exchanges is Mock(world).exchanges
-
-
 def test_its_type_is_imported_from_harness_when_it_is_first_named() -> None:
     assert (harness.Mock, harness.World) == (Mock, World)
     program = "import sys, harness; print([name for name in sys.modules if name.startswith('harness.')])"

@@ -95,12 +95,6 @@ class TestWithTheSdk:
             assert client.embeddings.create(**ASKED).data[0].embedding == [0.5, -0.25]
         assert [exchange.request.dialect for exchange in mock.exchanges] == ["azure", "azure", "foundry"]
 
-    def test_an_application_that_retrieves_first(self, mock: Mock, client: openai.OpenAI) -> None:
-        mock.route("POST", "/embeddings", EMBEDDINGS)
-        mock.script("In Paris.")
-        client.embeddings.create(**ASKED)
-        assert client.responses.create(model="gpt-4.1", input="Where?").output_text == "In Paris."
-
     def test_bytes_and_texts(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.route("POST", "/audio/speech", b"\x00\xff", headers={"Content-Type": "audio/mpeg"})
         mock.route("POST", "/audio/transcriptions", lambda request: f"{request.body['model']}")
@@ -161,10 +155,6 @@ class TestAnAnswer:
         api.open("sk-a").route("GET", "/batches/{batch_id}/out.put", lambda request: dict(request.params))
         assert ask(api, "/v1/batches/b_1/out.put", "GET").body == {"batch_id": "b_1"}
         assert ask(api, "/v1/batches/b_1/outxput", "GET").status == 404
-
-    @pytest.mark.parametrize("path", ["/openai/deployments/d/embeddings", "/openai/v1/embeddings", "/v1/embeddings"])
-    def test_an_answer_is_the_same_in_each_form_of_path(self, path: str) -> None:
-        assert ask(routed({"a": 1}), path).body == {"a": 1}
 
     @pytest.mark.parametrize(
         ("raw", "kind", "body"),

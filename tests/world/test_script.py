@@ -38,10 +38,6 @@ class TestATurn:
         assert script.next(ask()).lines[1] == incomplete()
         assert answer(script) == "five"
 
-    def test_a_turn_may_be_a_function_of_the_request(self) -> None:
-        script = scripted(lambda request: message(f"you said {request.body['input']}"))
-        assert answer(script, "hello") == "you said hello"
-
     def test_a_turn_may_be_a_generator_function_that_is_sent_each_next_request(self) -> None:
         def talk(first: Request) -> Iterator[Item]:
             second = yield message(f"1: {first.body['input']}")
@@ -60,10 +56,6 @@ class TestATurn:
     def test_a_turn_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
         with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Pass an item"):
             scripted(turn)
-
-    def test_a_turn_that_is_empty_is_refused_when_it_is_scripted(self) -> None:
-        with pytest.raises(ScriptError, match=r"script: \[\] is an empty turn"):
-            scripted([])
 
     def test_a_turn_that_is_refused_leaves_the_script_as_it_was(self) -> None:
         script = Script(lambda request: [message("fallback")])
@@ -252,11 +244,3 @@ class TestWhatIsUnused:
         assert len(script.unused) == 1
         script.next(ask())
         assert script.unused == []
-
-    def test_what_is_unused_is_nothing_before_anything_was_scripted(self) -> None:
-        assert Script().unused == []
-
-
-def test_a_turn_of_calls_is_answered_as_scripted() -> None:
-    calls = [function_call("f", {}), function_call("g", {})]
-    assert scripted(calls).next(ask()).lines == calls

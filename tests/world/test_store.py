@@ -7,7 +7,6 @@ import tracemalloc
 import pytest
 
 from harness.items.transcript import EMPTY_CHAIN, ItemChain
-from harness.server.mock_api import MockApi
 from harness.world.store import empty_store
 from tests.support.in_process import Client
 
@@ -55,8 +54,3 @@ def test_a_chain_outlives_the_responses_it_goes_through() -> None:
     third = client.ask("three", previous_response_id=second)
     chain = client.world.store.responses[third.body["id"]].chain
     assert [item["role"] for item in chain] == ["user", "assistant"] * 3
-
-
-def test_two_worlds_have_two_stores() -> None:
-    api = MockApi()
-    assert api.open("sk-1").world.store is not api.open("sk-2").world.store

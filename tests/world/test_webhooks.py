@@ -69,9 +69,6 @@ class TestAnEvent:
         webhooks.endpoints.clear()
         assert take_all(webhooks) == []
 
-    def test_an_event_has_the_same_ids_in_every_run(self):
-        assert take_all(told()) == take_all(told())
-
 
 class TestARetry:
     def test_a_retry_is_due_after_the_waits_of_the_schedule_with_the_same_id(self):
