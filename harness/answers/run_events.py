@@ -38,10 +38,9 @@ def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
     A citation without a marker gets one: since 2025-09 it is recorded with the name of the file.
     """
     pieces, at = list[TextPiece](), 0
-    places = sorted(
-        (_locate_annotation(note, part["text"], number) for number, note in enumerate(part["annotations"])), key=_start
-    )
-    for start, end, text, note in places:
+    notes = enumerate(part["annotations"])
+    places = [_locate_annotation(note, part["text"], number) for number, note in notes]
+    for start, end, text, note in sorted(places, key=lambda place: place[0]):
         pieces += [TextPiece(plain) for plain in _slice_deltas(exact, at, start)]
         before = sum(len(piece.text) for piece in pieces)
         # Where annotations overlap, the later one must not repeat text that has been sent.
@@ -49,10 +48,6 @@ def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
         pieces.append(TextPiece(text[again:], _render_annotation(note, text, before - again)))
         at = max(at, end)
     return [*pieces, *(TextPiece(plain) for plain in _slice_deltas(exact, at, len(part["text"])))]
-
-
-def _start(place: tuple[int, int, str, Json]) -> int:
-    return place[0]
 
 
 def _locate_annotation(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:

@@ -79,11 +79,6 @@ def use_session(session: AgentSession, now: int, line: str) -> None:
     session.log.append({"timestamp": iso_time(now), "stream": "stdout", "message": line})
 
 
-def stop_session(session: AgentSession, now: int) -> None:
-    """Stop the container of a session, which restarts with the next request."""
-    session.object = {**session.object, "status": "idle", "stopped_at": now}
-
-
 def normalize_path(path: str) -> str:
     """Normalize a path relative to a session's home: `/remote/a.txt` and `./remote/a.txt` are `remote/a.txt`."""
     return normpath(f"/{path}").lstrip("/")
@@ -109,11 +104,6 @@ def files_below(session: AgentSession, path: str) -> Sequence[str]:
     """Return the paths of a file, or of all files in a directory."""
     wanted = normalize_path(path)
     return [name for name in session.files if name == wanted or not wanted or name.startswith(f"{wanted}/")]
-
-
-def encode_log(session: AgentSession, agent: str, now: int) -> bytes:
-    """Encode the log of a session as server-sent events."""
-    return b"".join(b"event: log\ndata: " + orjson.dumps(line) + b"\n\n" for line in _log_lines(session, agent, now))
 
 
 def _log_lines(session: AgentSession, agent: str, now: int) -> Iterator[Json]:
@@ -192,9 +182,9 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{SESSION}:stop", project=True)
 def stop(call: ApiCall) -> Answer:
-    """Stop a session's container."""
+    """Stop a session's container, which restarts with the next request."""
     session = _find(call)
-    stop_session(session, call.world.tick())
+    session.object = {**session.object, "status": "idle", "stopped_at": call.world.tick()}
     _keep(call, session)
     return Answer(204, b"")
 
@@ -202,7 +192,8 @@ def stop(call: ApiCall) -> Answer:
 @operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
 def stream_log(call: ApiCall) -> Answer:
     """Stream a session's log as events, to its end."""
-    log = encode_log(_find(call), call.params["agent_name"], call.world.tick())
+    lines = _log_lines(_find(call), call.params["agent_name"], call.world.tick())
+    log = b"".join(b"event: log\ndata: " + orjson.dumps(line) + b"\n\n" for line in lines)
     return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
 
 

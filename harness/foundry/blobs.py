@@ -106,11 +106,6 @@ def signed_query(key: str, permissions: str) -> str:
     return f"sv={SIGNED_VERSION}&sr=c&sp={permissions}&{SIGNATURE}={quote(sign(key), safe='')}"
 
 
-def read_block_list(body: bytes) -> list[str]:
-    """Return the block ids in a block list, in order."""
-    return [unescape(id.decode("utf-8", "replace")) for id in _BLOCK_ID.findall(body)]
-
-
 def find_range(header: str, size: int) -> tuple[int, int] | None:
     """Return the start and end of a range: all bytes without one, None for a range outside."""
     asked = _RANGE.fullmatch(header)
@@ -165,7 +160,10 @@ def put_blob(call: ApiCall) -> Answer:
     # The SDKs upload so unless they are told to overwrite.
     if call.request.headers.get("if-none-match") == "*" and name in container.blobs:
         return _error("BlobAlreadyExists")
-    data = container.join_blocks(name, read_block_list(call.request.raw)) if part == "blocklist" else call.request.raw
+    data: bytes | None = call.request.raw
+    if part == "blocklist":
+        ids = [unescape(id.decode("utf-8", "replace")) for id in _BLOCK_ID.findall(call.request.raw)]
+        data = container.join_blocks(name, ids)
     if data is None:
         return _error("InvalidBlockList")
     given = call.request.headers.get("x-ms-blob-content-type") or call.request.headers.get("content-type") or FILE_TYPE

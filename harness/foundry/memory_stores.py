@@ -8,7 +8,7 @@ first. Recorded 2026-02: stores, updates and their states, searches, deletions; 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,14 +100,15 @@ class Memories:
             del self.updates[oldest]
         return made
 
-    def apply_update(self, update: MemoryUpdate, now: int, new_id: Callable[[], str]) -> None:
+    def apply_update(self, update: MemoryUpdate, world: World) -> None:
         """Add the memories of an update that are not yet there."""
+        now = world.tick()
         operations: list[Json] = []
         known = {(item["scope"], item["kind"], item["content"]) for item in self.items.values()}
         for kind, content in _extract(update.messages, self.object["definition"]["options"]):
             if (update.scope, kind, content) not in known:
                 known.add((update.scope, kind, content))
-                item = self.add(new_id(), now, update.scope, content, kind)
+                item = self.add(new_memory_id(world), now, update.scope, content, kind)
                 operations.append({"kind": "create", "memory_item": item})
         written = sum(len(operation["memory_item"]["content"]) for operation in operations)
         update.result = {"memory_operations": operations, "usage": usage(embedding=_tokens(written))}
@@ -290,7 +291,7 @@ def retrieve_update(call: ApiCall) -> Answer:
     update = store.updates[id]
     update.polls += 1
     if update.polls > 1 and update.is_waiting:
-        store.apply_update(update, call.world.tick(), lambda: new_memory_id(call.world))
+        store.apply_update(update, call.world)
     return Answer(200, render_update(id, update))
 
 
@@ -357,7 +358,7 @@ def _settled_store(call: ApiCall) -> Memories:
     store = _store_of(call)
     for update in store.updates.values():
         if update.is_waiting:
-            store.apply_update(update, call.world.tick(), lambda: new_memory_id(call.world))
+            store.apply_update(update, call.world)
     return store
 
 

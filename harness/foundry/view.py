@@ -251,12 +251,8 @@ _NO_USAGE: Json = {
 """The usage of a workflow agent."""
 
 
-def _without(value: Json, name: str) -> Json:
-    return {key: member for key, member in value.items() if key != name}
-
-
 def _without_logprobs(part: Json) -> Json:
-    return _without(part, "logprobs")
+    return {name: member for name, member in part.items() if name != "logprobs"}
 
 
 def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> Json:

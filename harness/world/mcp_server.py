@@ -214,7 +214,8 @@ class McpServers:
         Lines that waited for an approval come first, otherwise the next turn is taken; without lines nothing is listed
         or called. Also returns the lines held back until the turn's calls are approved.
         """
-        offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
+        servers = (tool for tool in declared_tools(body) if tool.get("type") == "mcp")
+        offers = {tool["server_label"]: tool for tool in servers if tool.get("server_label") in self.by_label}
         granted = {
             request["id"]: request for request in _approved_requests(read) if request["server_label"] in self.by_label
         }
@@ -236,9 +237,6 @@ class McpServers:
         """Hold lines back until the approval requests in an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
         self._awaiting_approval.append(AwaitingApproval(ids, held))
-
-    def _is_served(self, tool: Json) -> bool:
-        return tool.get("type") == "mcp" and tool.get("server_label") in self.by_label
 
     def _tool_listings(self, offers: OfferedServers, read: Sequence[Json], scripted: Sequence[Item]) -> Iterator[Item]:
         listed = {item.get("server_label") for item in read if item.get("type") == MCP_LIST_TOOLS}

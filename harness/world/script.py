@@ -250,11 +250,8 @@ def write_turn(turn: Turn) -> str:
     if isinstance(turn, Repeated) or not all(isinstance(line, Item) for line in lines):
         return ""
     written = [_write_item(line) for line in lines if isinstance(line, Item)]
-    return f"- {written[0]}" if len(written) == 1 else "\n".join(_nest(written))
-
-
-def _nest(lines: Sequence[str]) -> list[str]:
-    return [f"{'  ' if index else '- '}- {line}" for index, line in enumerate(lines)]
+    nested = [f"{'  ' if index else '- '}- {line}" for index, line in enumerate(written)]
+    return f"- {written[0]}" if len(written) == 1 else "\n".join(nested)
 
 
 def _write_item(item: Item) -> str:
