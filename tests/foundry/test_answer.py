@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import Answer, Json
 from harness.faults import http_error
 from harness.items import message
 from tests.support.foundry import NEW_DAY, Project, ProjectClient, upload
@@ -170,13 +170,6 @@ def test_headers_of_the_assets_of_a_project_are_those_of_another_service() -> No
 )
 def test_say_which_versions_there_are(day: str, versions: str) -> None:
     assert Project(day).ask("POST /conversations", {}).headers["api-supported-versions"] == versions
-
-
-def test_headers_of_the_gateway_are_few() -> None:
-    project = Project()
-    refused = project.api.handle(ReceivedRequest("POST", "/api/projects/p/openai/v1/responses", {}, raw=b"{}"))
-    assert refused.status == 401
-    assert refused.headers.keys() == {"content-type", "apim-request-id"}
 
 
 def test_headers_of_a_projects_error_are_in_its_body_too() -> None:

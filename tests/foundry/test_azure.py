@@ -140,16 +140,7 @@ class TestAnAgent:
 
     @pytest.mark.parametrize("said", ["helper", {}, 7])
     def test_an_agent_must_be_named_properly(self, project: Client, said: Any) -> None:
-        answer = project.create(agent_reference=said)
-        id = answer.headers["x-request-id"]
-        assert answer.body["error"] == {
-            "code": "invalid_payload",
-            "message": f'required: Required properties ["type"] are not present [Request ID: {id}]',
-            "param": "/agent_reference",
-            "type": "invalid_request_error",
-            "details": [],
-            "additionalInfo": {"request_id": id},
-        }
+        assert project.create(agent_reference=said).rule == "agent_incomplete"
 
     @pytest.mark.parametrize("name", ["agent", "agent_reference"])
     def test_an_agent_of_nobody_counts_as_none(self, project: Client, name: str) -> None:
@@ -194,9 +185,7 @@ class TestHeaders:
 
     def test_headers_are_those_of_a_project(self, project: Client) -> None:
         headers = project.ask("POST /responses", GOOD, {"x-ms-client-request-id": "abc"}).headers
-        assert headers["x-ms-client-request-id"] == "abc"
-        assert "azureai-fe-offer-type" not in headers
-        assert headers["x-ms-response-type"] == "standard"
+        assert (headers["x-ms-client-request-id"], headers["x-ms-response-type"]) == ("abc", "standard")
 
     def test_headers_of_a_refusal_by_the_gateway_are_few(self, azure: Client) -> None:
         headers = dict(send(azure.api, f"POST {AZURE}/responses", GOOD, key="").headers)

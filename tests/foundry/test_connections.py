@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.errors import ConfigError
 from tests.support.foundry import ProjectClient
 
 
@@ -61,12 +60,6 @@ class TestAConnection:
             answer = project.ask(call)
             error = {"code": "NotFound", "message": "Connection x can't be found in this workspace"}
             assert (answer.status, answer.body, answer.rule) == (404, {"error": error}, "connection_not_found")
-
-    def test_a_connection_takes_no_other_member(self, project: ProjectClient) -> None:
-        with pytest.raises(ConfigError, match="no member 'kind'"):
-            project.mock.connection("a", kind="AzureOpenAI")
-        with pytest.raises(ConfigError, match="pass a text or an object"):
-            project.mock.connection("a", credentials=5)
 
 
 class TestADeployment:

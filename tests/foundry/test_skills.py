@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from harness.foundry.skills import zip_files
-from tests.support.foundry import ProjectClient
+from tests.support.foundry import ProjectClient, said
 
 INLINE = {"description": "Helps.", "instructions": "Help politely.", "metadata": {"revision": "1"}}
 SKILL_MD = b'---\nname: status\ndescription: "Writes a status."\n---\n\nWrite.\n'
@@ -111,8 +111,7 @@ class TestASkill:
 
     def test_a_missing_skill_is_answered_as_recorded(self, project: ProjectClient) -> None:
         answer = project.ask("DELETE /skills/s")
-        id = answer.headers["x-request-id"]
-        assert (answer.status, answer.body["error"]["message"]) == (404, f"Skill 's' not found. [Request ID: {id}]")
+        assert (answer.status, said(answer)) == (404, "Skill 's' not found.")
         for call in ("GET /skills/s", "GET /skills/s/versions", "GET /skills/s/content", "GET /skills/s:download"):
             assert project.ask(call).rule == "skill_not_found"
 
