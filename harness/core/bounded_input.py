@@ -32,12 +32,7 @@ SPLIT_ADVICE = f"split it into JSON lines, or {RAISE_ADVICE}"
 MAX_EXPANSION = 100
 """The largest expansion ratio of a compressed file larger than an eighth of the limit; text expands 5 to 30 times."""
 
-_OTHERS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+_OTHERS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 def size_limit() -> int:

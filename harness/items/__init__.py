@@ -5,18 +5,7 @@ Importing this registers all of them. The endings of a response are in `harness.
 
 from harness.core.registry import import_modules
 
-MODULES = (
-    "message",
-    "calls",
-    "search",
-    "code",
-    "image",
-    "mcp",
-    "computer",
-    "reasoning",
-    "agents",
-    "project",
-)
+MODULES = ("message", "calls", "search", "code", "image", "mcp", "computer", "reasoning", "agents", "project")
 """The modules that declare items, in the order in which a server is asked about them."""
 
 import_modules(__name__, MODULES)

@@ -164,10 +164,7 @@ def test_headers_of_the_assets_of_a_project_are_those_of_another_service() -> No
     assert deployments.headers.keys() == {"content-type", "apim-request-id", "x-ms-region"}
 
 
-@pytest.mark.parametrize(
-    ("day", "versions"),
-    [("2025-12-11", PREVIEWS), ("2026-02-12", f"1.0,{PREVIEWS}")],
-)
+@pytest.mark.parametrize(("day", "versions"), [("2025-12-11", PREVIEWS), ("2026-02-12", f"1.0,{PREVIEWS}")])
 def test_say_which_versions_there_are(day: str, versions: str) -> None:
     assert Project(day).ask("POST /conversations", {}).headers["api-supported-versions"] == versions
 

@@ -6,15 +6,7 @@ from dataclasses import replace
 
 import openai
 import pytest
-from agents import (
-    Agent,
-    HandoffInputData,
-    OpenAIResponsesModel,
-    RunConfig,
-    Runner,
-    function_tool,
-    handoff,
-)
+from agents import Agent, HandoffInputData, OpenAIResponsesModel, RunConfig, Runner, function_tool, handoff
 from agents.run import CallModelData, ModelInputData
 
 from harness.items import function_call, message, reasoning

@@ -226,11 +226,7 @@ script:
             ("xyz: []", 1, f"no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
             ("repeat: true", 1, f"nothing is scripted. Add `script:`, `when:` or a setting: {', '.join(SETTINGS)}."),
             ("", 1, "the file is empty. Begin with `script:` and a list of items."),
-            (
-                "- message: a",
-                1,
-                f'[{{"message": "a"}}] is not an object. Its members: {", ".join(DOCUMENT_KEYS)}.',
-            ),
+            ("- message: a", 1, f'[{{"message": "a"}}] is not an object. Its members: {", ".join(DOCUMENT_KEYS)}.'),
             ("script: []", 1, "script is []. Pass a list with at least one entry."),
             ("script: hello", 1, 'script is "hello". Pass a list with at least one entry.'),
             (

@@ -8,14 +8,7 @@ import pytest
 
 import harness.endpoints  # noqa: F401  (registers every item)
 from harness.core.errors import ScriptError
-from harness.world.scripting.lines import (
-    Code,
-    lines_of,
-    python_call,
-    python_imports,
-    python_turn,
-    python_value,
-)
+from harness.world.scripting.lines import Code, lines_of, python_call, python_imports, python_turn, python_value
 
 TEXT = {"type": "output_text", "text": "Hi.", "annotations": [], "logprobs": []}
 MESSAGE = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": [TEXT]}
