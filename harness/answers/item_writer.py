@@ -73,8 +73,6 @@ def write_item(wire: Json, deltas: Deltas, place: ItemPlace) -> list[Json]:
 
 
 class _ItemWriter:
-    """The visitor that writes an item's events."""
-
     def __init__(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
         self._wire = wire
         self._deltas = deltas

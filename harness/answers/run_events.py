@@ -81,7 +81,6 @@ def render_delta_annotation(note: Json, index: int) -> Json:
 
 
 def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
-    """Yield the deltas of a text from `start` to `end`."""
     for piece, ends in zip(exact, accumulate(map(len, exact)), strict=True):
         begins = ends - len(piece)
         if shown := piece[max(0, start - begins) : max(0, end - begins)]:
@@ -285,7 +284,6 @@ def _error_of_ending(ending: Ending) -> Json:
 
 
 def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
-    """Raise ScriptError for a turn that no run can express."""
     possible = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
     kinds = [item.type for item in turn]
     if foreign := [kind for kind in kinds if kind not in possible]:

@@ -297,7 +297,6 @@ def _has_hidden_tools(body: Json) -> bool:
 
 
 def _loaded_tools(items: Iterable[Json]) -> Iterator[Json]:
-    """Yield the tools that searches have found."""
     for item in items:
         if item.get("type") == "tool_search_output":
             yield from item.get("tools") or ()
@@ -334,7 +333,6 @@ def _name_choice(choice: Json) -> str:
 
 
 def _is_chosen(call: Item, choice: str | Json | None) -> bool:
-    """Return whether `tool_choice` permits a call."""
     if not isinstance(choice, dict):
         return choice != "none"
     types = ITEMS[call.type].tool_types

@@ -169,7 +169,6 @@ def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
 
 
 def _begin(response: Json, status: str) -> Json:
-    """Return a response as it was at its start."""
     begun = {**response, **_members_at_start(tuple(response)), "status": status}
     # A response to a request without a tier ends with "default" but starts with "auto".
     if begun.get("service_tier") == "default":

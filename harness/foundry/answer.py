@@ -345,7 +345,6 @@ def _add_project_headers(
 
 @lru_cache(maxsize=1024)
 def _headers_on(day: str, by: str, streamed: bool, has_tools: bool) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of the headers that a part of a project sends on a day."""
     return tuple(
         (name, value)
         for name, value, of, since, until, streams_since in PROJECT_HEADERS
@@ -356,7 +355,6 @@ def _headers_on(day: str, by: str, streamed: bool, has_tools: bool) -> tuple[tup
 
 
 def _answered_by(request: Request, answer: Answer) -> str:
-    """Return which part of a project answers a request."""
     body = answer.body if isinstance(answer.body, dict) else {}
     if request.operation == CREATE_RESPONSE or request.operation in READERS:
         kind = KIND_BY_PREFIX.get(str(body.get("id")).partition("_")[0], PROMPT)

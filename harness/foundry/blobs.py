@@ -210,7 +210,6 @@ def _container_of(call: ApiCall) -> BlobContainer | None:
 
 
 def _error(code: str) -> Answer:
-    """Return an error of the storage, in its own form."""
     status, message = MESSAGES[code]
     text = f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
     return Answer(status, text.encode(), {**XML, "x-ms-error-code": code})

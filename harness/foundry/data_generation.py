@@ -131,7 +131,6 @@ def delete(call: ApiCall) -> Answer:
 
 
 def _make_outputs(world: World, job: Json) -> list[Json]:
-    """Store a job's outputs; returns the references to them for its result."""
     if job["scenario"] == EVALUATION:
         return [_make_dataset(world, job)]
     made = []

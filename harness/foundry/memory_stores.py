@@ -202,7 +202,6 @@ def usage(embedding: int = 0) -> Json:
 
 
 def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kinds and texts of the memories in messages."""
     spoken = [(message.get("role"), text_of(message)) for message in messages]
     if options.get("user_profile_enabled", True):
         yield from ((USER_PROFILE, text) for role, text in spoken if role == "user")

@@ -92,7 +92,6 @@ def _type_of(name: str, is_here: bool) -> Json:
 
 
 def _stored(tools: Any) -> list[Any]:
-    """Return tools or skills as stored."""
     listed = tools if isinstance(tools, list) else []
     return [order_tool(_labelled(tool)) if isinstance(tool, dict) and "type" in tool else tool for tool in listed]
 

@@ -203,7 +203,6 @@ def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedP
 
 
 def _read_body(request: Request) -> Any:
-    """Parse a body that is JSON or a form; None for any other."""
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == FORM_TYPE:
         return parse_form(request.raw, kind)

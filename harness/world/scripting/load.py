@@ -205,7 +205,6 @@ def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
 
 
 def _check_turn(at: str, turn: Any) -> Any:
-    """Check that a value can be a turn; ScriptError if not."""
     if isinstance(turn, Iterator):
         raise ScriptError(f"{at}: {show(turn)} is not a turn. Pass the function itself, not its result.")
     if isinstance(turn, list | tuple) and not turn:

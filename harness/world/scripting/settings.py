@@ -246,7 +246,6 @@ def _parse_client(value: Any) -> SettingChange:
 
 
 def _parse_patience(value: Any) -> SettingChange:
-    """Parse how many seconds a client may wait for an answer."""
     seconds = _PATIENCE.check("patience", value)
     return lambda mock: setattr(mock.world, "client", replace(mock.world.client, patience=seconds))
 
