@@ -44,30 +44,26 @@ from harness.world.script import Script
 from harness.world.scripting.document import YamlScript, add_route, parse_yaml_script
 from harness.world.world import World
 
-AnswerFunction = Callable[[Request], Any]
-"""A function that answers every request with a turn."""
-
 
 @dataclass(frozen=True, slots=True)
 class PythonRoute:
-    """One route of a file: turns, or a function; without `conditions` it answers any request."""
+    """One route of a file: its turns, which a single function repeats; without `conditions` it answers any request."""
 
     conditions: Mapping[str, Matcher]
-    turns: list[Turn] | AnswerFunction
+    turns: Sequence[Turn]
     repeat: bool = False
     at: str = ""
     places: Sequence[Place] = (NOWHERE,)
 
     def add_to(self, mock: Mock) -> None:
         """Add this route to a mock's script; an invalid route is a ScriptError with its place in the file."""
-        turns = self.turns if isinstance(self.turns, list) else [self.turns]
+        last = len(self.places) - 1
         try:
             route = add_route(mock, self.conditions)
-            # A single turn answers every request; a list is played once unless it repeats.
-            if self.repeat or turns is not self.turns:
-                route.add_turns([Repeated(turns)], [self.places])
+            if self.repeat:
+                route.add_turns([Repeated(self.turns)], [self.places])
             else:
-                route.add_turns(turns, [[self.places[min(index, len(self.places) - 1)]] for index in range(len(turns))])
+                route.add_turns(self.turns, [[self.places[min(index, last)]] for index in range(len(self.turns))])
         except ScriptError as problem:
             raise ScriptError(f"{self.at}: {str(problem).removeprefix('script: ')}") from problem
 
@@ -132,13 +128,13 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
     ]
     if script is not None:
         at = f"{path}:{_find_line(tree, 'script')}: script"
-        parts.append(PythonRoute({}, _parse_turns(at, script), at=at, places=_find_places(path, tree, "script")))
+        parts.append(PythonRoute({}, *_parse_turns(at, script), at, _find_places(path, tree, "script")))
     repeat = getattr(module, "repeat", False)
     if not isinstance(repeat, bool):
         raise ScriptError(
             f"{path}:{_find_line(tree, 'repeat')}: repeat is {show(repeat)}. Pass True to play turns again."
         )
-    parts = [replace(part, repeat=repeat) for part in parts]
+    parts = [replace(part, repeat=repeat or part.repeat) for part in parts]
     return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
 
@@ -189,19 +185,15 @@ def _parse_route(at: str, route: Any) -> PythonRoute:
     for name in conditions:
         if name not in CONDITIONS:
             raise ScriptError(f"{at}: no condition {show(name)}. {suggest_name(name, CONDITIONS)}")
-    return PythonRoute(conditions, _parse_turns(at, script), at=at)
+    return PythonRoute(conditions, *_parse_turns(at, script), at)
 
 
-def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
-    """Check the script of a Python file: one turn, a list of them, or a function for every request."""
+def _parse_turns(at: str, script: Any) -> tuple[list[Turn], bool]:
+    """Return the turns of a Python file, one or a list of them, and whether they are a function for every request."""
     turns = script if isinstance(script, list) else [script]
     if not turns:
         raise ScriptError(f"{at} is empty. Add turns: [message('…')].")
-    checked = [_check_turn(at, turn) for turn in turns]
-    if callable(script) and not inspect.isgeneratorfunction(script):
-        function: AnswerFunction = checked[0]
-        return function
-    return checked
+    return [_check_turn(at, turn) for turn in turns], callable(script) and not inspect.isgeneratorfunction(script)
 
 
 def _check_turn(at: str, turn: Any) -> Any:
@@ -228,7 +220,7 @@ class ScriptFile:
             self.script.apply(mock)
         except ScriptError as problem:
             mock.world.script = Script()
-            PythonRoute({}, _model_that_raises(problem)).add_to(mock)
+            PythonRoute({}, [_model_that_raises(problem)], repeat=True).add_to(mock)
 
 
 def load_script_file(path: Path) -> ScriptFile:
