@@ -39,3 +39,9 @@ def complaint(path: Path) -> str:
     with pytest.raises(ScriptError) as caught:
         load_script_file(path)
     return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def at_mark(text: str) -> tuple[str, int]:
+    """Return a text without its mark `§`, and the number of the line that is marked, 1 without a mark."""
+    before, mark, after = text.partition("§")
+    return before + after, before.count("\n") + 1 if mark else 1

@@ -23,7 +23,7 @@ from harness.world.scripting.document import DOCUMENT_KEYS
 from harness.world.scripting.load import load_script_file
 from harness.world.scripting.settings import SETTINGS
 from harness.world.world import World
-from tests.support.script_files import Write, complaint, take_turn, world_of
+from tests.support.script_files import Write, at_mark, complaint, take_turn, world_of
 
 KINDS = ", ".join(sorted(ITEMS))
 
@@ -203,121 +203,99 @@ script:
         assert take_turn(world_of(write("script: [ {message: a} ]", "script.yml"))) == [message("a")]
 
     @pytest.mark.parametrize(
-        ("text", "line", "says"),
+        ("text", "says"),
         [
-            ("script:\n  - message: a\n  - mesage: b", 3, "no item 'mesage'. Did you mean 'message'?"),
+            ("script:\n  - message: a\n§  - mesage: b", "no item 'mesage'. Did you mean 'message'?"),
             (
-                "script:\n  - function_call:\n      name: f\n      argumnts: {}",
-                4,
+                "script:\n  - function_call:\n      name: f\n§      argumnts: {}",
                 "no function_call argument 'argumnts'. Did you mean 'arguments'?",
             ),
             (
-                "script:\n  - function_call: {arguments: {}}",
-                2,
+                "script:\n§  - function_call: {arguments: {}}",
                 "function_call: missing a required argument: 'name'. "
                 "Its arguments: name, arguments, call_id, namespace, async_, caller, off_schema.",
             ),
             (
-                "when:\n  - instruction: planner\n    script: [ {message: a} ]",
-                2,
+                "when:\n§  - instruction: planner\n    script: [ {message: a} ]",
                 "no condition 'instruction'. Did you mean 'instructions'?",
             ),
-            ("scripts: []", 1, "no key 'scripts'. Did you mean 'script'?"),
-            ("xyz: []", 1, f"no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
-            ("repeat: true", 1, f"nothing is scripted. Add `script:`, `when:` or a setting: {', '.join(SETTINGS)}."),
-            ("", 1, "the file is empty. Begin with `script:` and a list of items."),
-            ("- message: a", 1, f'[{{"message": "a"}}] is not an object. Its members: {", ".join(DOCUMENT_KEYS)}.'),
-            ("script: []", 1, "script is []. Pass a list with at least one entry."),
-            ("script: hello", 1, 'script is "hello". Pass a list with at least one entry.'),
+            ("§scripts: []", "no key 'scripts'. Did you mean 'script'?"),
+            ("§xyz: []", f"no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
+            ("§repeat: true", f"nothing is scripted. Add `script:`, `when:` or a setting: {', '.join(SETTINGS)}."),
+            ("§", "the file is empty. Begin with `script:` and a list of items."),
+            ("§- message: a", f'[{{"message": "a"}}] is not an object. Its members: {", ".join(DOCUMENT_KEYS)}.'),
+            ("§script: []", "script is []. Pass a list with at least one entry."),
+            ("§script: hello", 'script is "hello". Pass a list with at least one entry.'),
             (
-                "script:\n  - []",
-                2,
+                "script:\n§  - []",
                 "[] is not a turn. Pass a text, an item (`message: {text: …}`), or a list of these, an ending and faults.",
             ),
             (
-                "script:\n  - overloaded",
-                2,
+                "script:\n§  - overloaded",
                 '"overloaded" is the name of a kind of turn. Write `overloaded:` with its arguments, or '
                 "`message: overloaded`.",
             ),
-            ("script:\n  - [5]", 2, f"5 {NO_ITEM}"),
+            ("script:\n§  - [5]", f"5 {NO_ITEM}"),
+            ("script:\n§  - message: a\n    phase: commentary", f'{{"message": "a", "phase": "commentary"}} {NO_ITEM}'),
+            ("script: [ {message: a} ]\n§script: []", "key 'script' is set twice. Remove one."),
+            ("script: [ {message: a} ]\n§repeat: often", 'repeat is "often". Pass true or false.'),
             (
-                "script:\n  - message: a\n    phase: commentary",
-                2,
-                f'{{"message": "a", "phase": "commentary"}} {NO_ITEM}',
-            ),
-            ("script: [ {message: a} ]\nscript: []", 2, "key 'script' is set twice. Remove one."),
-            ("script: [ {message: a} ]\nrepeat: often", 2, 'repeat is "often". Pass true or false.'),
-            (
-                "when:\n  - script: [ {message: a} ]",
-                2,
+                "when:\n§  - script: [ {message: a} ]",
                 "a route has a condition (instructions, tools, model, input, user, call_id, agent) and a "
                 "script. Add both.",
             ),
-            ("when:\n  - model: 4\n    script: []", 2, "model is 4. Pass a text, or a pattern."),
-            ("when:\n  - tools: [4]\n    script: []", 2, "tools is [4]. Pass a text, a list of names, or a pattern."),
+            ("when:\n§  - model: 4\n    script: []", "model is 4. Pass a text, or a pattern."),
+            ("when:\n§  - tools: [4]\n    script: []", "tools is [4]. Pass a text, a list of names, or a pattern."),
             (
-                "script:\n  - message: {text: a, phase: final}",
-                2,
+                "script:\n§  - message: {text: a, phase: final}",
                 "message: phase is 'final'. Use one of: commentary, final_answer.",
             ),
             (
-                "script:\n  - message: {text: a, annotations: [[1]]}",
-                2,
+                "script:\n§  - message: {text: a, annotations: [[1]]}",
                 "message: annotations[0] is [1]. Pass an object with the type of the annotation.",
             ),
             (
-                "script:\n  - - reasoning:\n    - message: a\n    - cut: {after: soon}",
-                4,
+                "script:\n  - - reasoning:\n    - message: a\n§    - cut: {after: soon}",
                 "cut: after is 'soon'. Pass a non-negative number of events; 4.5 cuts the fifth.",
             ),
             (
-                "script:\n  - message: a\n  -\n    - incomplete:\n    - message: b",
-                4,
+                "script:\n  - message: a\n  -\n§    - incomplete:\n    - message: b",
                 'A turn is items, then an ending, then faults: [{"message": "Once"}, {"cut": {"after": 4}}].',
             ),
-            ("script:\n  - type: mesage", 2, f"type is 'mesage'. An item's type is one of: {KINDS}."),
-            ("script:\n  - function_call: {name: f, name: g}", 2, "key 'name' is set twice. Remove one."),
+            ("script:\n§  - type: mesage", f"type is 'mesage'. An item's type is one of: {KINDS}."),
+            ("script:\n§  - function_call: {name: f, name: g}", "key 'name' is set twice. Remove one."),
             (
-                "when:\n  - input:\n      pattern: '('\n    script: []",
-                3,
+                "when:\n  - input:\n§      pattern: '('\n    script: []",
                 'pattern is "(": missing ), unterminated subpattern at position 0. Use a regular expression.',
             ),
-            ("when:\n  - input: {pattern: 4}\n    script: []", 2, "pattern is 4. Pass a text."),
-            ("organization:\n  zdr: true\n  verified: often", 3, 'verified is "often". Pass true or false.'),
-            ("mcp:\n  prod:\n    deploy:\n      error: 4", 4, "error is 4. Pass a text or an object."),
+            ("when:\n§  - input: {pattern: 4}\n    script: []", "pattern is 4. Pass a text."),
+            ("organization:\n  zdr: true\n§  verified: often", 'verified is "often". Pass true or false.'),
+            ("mcp:\n  prod:\n    deploy:\n§      error: 4", "error is 4. Pass a text or an object."),
             (
-                "files: {a.txt: b}\nvector_stores:\n  docs:\n    - a.txt\n    - c.txt",
-                3,
+                "files: {a.txt: b}\nvector_stores:\n§  docs:\n    - a.txt\n    - c.txt",
                 "vector_store('c.txt'): no such file for this key; create one: mock.file(…).",
             ),
-            ("vector_stores:\n  docs: [4]", 2, "files is [4]. Pass a list of texts."),
+            ("vector_stores:\n§  docs: [4]", "files is [4]. Pass a list of texts."),
             (
-                "connections:\n  search:\n    kind: x",
-                3,
+                "connections:\n  search:\n§    kind: x",
                 "no member 'kind'. Known: type, target, metadata, credentials, isDefault.",
             ),
             (
-                "connections:\n  search:\n    credentials: 4",
-                2,
+                "connections:\n§  search:\n    credentials: 4",
                 "connection('search', credentials=4): pass a text or an object.",
             ),
+            ("§datasets: {faq: {files: {a.txt: 4}}}", "dataset('faq'): the file 'a.txt' is 4; pass a string or bytes."),
             (
-                "datasets: {faq: {files: {a.txt: 4}}}",
-                1,
-                "dataset('faq'): the file 'a.txt' is 4; pass a string or bytes.",
-            ),
-            (
-                "memory_stores: {coffee: {memories: [{text: x}]}}",
-                1,
+                "§memory_stores: {coffee: {memories: [{text: x}]}}",
                 "memory_store('coffee'): {'text': 'x'} is not a memory; pass a string, or an object with "
                 "content, kind and scope.",
             ),
-            ("deployments: [a]", 1, 'deployments is ["a"]. Use an object with the names as keys.'),
-            ("script:\n  - message: 'a\n", 3, "found unexpected end of stream."),
-            ("script: &a [*a]", 1, "an alias stands for what contains it."),
-            ("script: \x01", 1, "unacceptable character #x0001: control characters are not allowed."),
+            ("§deployments: [a]", 'deployments is ["a"]. Use an object with the names as keys.'),
+            ("script:\n  - message: 'a\n§", "found unexpected end of stream."),
+            ("§script: &a [*a]", "an alias stands for what contains it."),
+            ("§script: \x01", "unacceptable character #x0001: control characters are not allowed."),
         ],
     )
-    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, line: int, says: str) -> None:
+    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, says: str) -> None:
+        text, line = at_mark(text)
         assert complaint(write(text)) == f"script.yaml:{line}: {says}"

@@ -12,7 +12,7 @@ from harness.items import message
 from harness.world.mock import Mock
 from harness.world.scripting.load import load_script_file
 from harness.world.world import World
-from tests.support.script_files import Write, complaint, take_turn, world_of
+from tests.support.script_files import Write, at_mark, complaint, take_turn, world_of
 
 
 @pytest.mark.parametrize(
@@ -132,39 +132,34 @@ def script(request):
         assert take_turn(world_of(self.python(write, f"{text}script = message(A.x)"))) == [message("a")]
 
     @pytest.mark.parametrize(
-        ("text", "line", "says"),
+        ("text", "says"),
         [
-            ("script = [", 2, "'[' was never closed."),
-            ("x = 1\nscript = [message(y)]", 3, "NameError: name 'y' is not defined"),
-            ("script = message(4)", 2, "message: text is 4. Pass a str, or a list of str: the exact deltas to stream."),
+            ("§script = [", "'[' was never closed."),
+            ("x = 1\n§script = [message(y)]", "NameError: name 'y' is not defined"),
+            ("§script = message(4)", "message: text is 4. Pass a str, or a list of str: the exact deltas to stream."),
+            ("x = 1", "nothing is scripted. Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`."),
+            ("§setup = 4", "setup is 4. Pass a plain function of the World: `def setup(mock):`."),
             (
-                "x = 1",
-                1,
-                "nothing is scripted. Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`.",
-            ),
-            ("setup = 4", 2, "setup is 4. Pass a plain function of the World: `def setup(mock):`."),
-            (
-                "def setup():\n    pass",
-                2,
+                "§def setup():\n    pass",
                 "setup cannot be called with the World alone: too many positional arguments. `def setup(mock):`",
             ),
-            ("def setup(mock):\n    mock.organization(\n    zrd=True)", 3, "organization(zrd=…): Did you mean 'zdr'?"),
-            ("def setup(mock):\n    mock.mpc()", 3, "AttributeError: 'Mock' object has no attribute 'mpc'"),
-            ("import sys\nsys.exit(0)", 3, "SystemExit: 0"),
-            ("def setup(mock):\n    raise SystemExit", 3, "SystemExit: "),
-            ("script = []", 2, "script is empty. Add turns: [message('…')]."),
-            ("script = [[]]", 2, "script has an empty turn. Add items: [message('…')]."),
-            ("x = 1\nroutes = 4", 3, "routes is 4. Pass a list of ({condition: text}, [turns])."),
-            ("routes = [4]", 2, "routes[0] is 4. Pass ({'instructions': 'planner'}, [turns])."),
+            ("def setup(mock):\n§    mock.organization(\n    zrd=True)", "organization(zrd=…): Did you mean 'zdr'?"),
+            ("def setup(mock):\n§    mock.mpc()", "AttributeError: 'Mock' object has no attribute 'mpc'"),
+            ("import sys\n§sys.exit(0)", "SystemExit: 0"),
+            ("def setup(mock):\n§    raise SystemExit", "SystemExit: "),
+            ("§script = []", "script is empty. Add turns: [message('…')]."),
+            ("§script = [[]]", "script has an empty turn. Add items: [message('…')]."),
+            ("x = 1\n§routes = 4", "routes is 4. Pass a list of ({condition: text}, [turns])."),
+            ("§routes = [4]", "routes[0] is 4. Pass ({'instructions': 'planner'}, [turns])."),
             (
-                "routes = [({'instruction': 'x'}, message('a'))]",
-                2,
+                "§routes = [({'instruction': 'x'}, message('a'))]",
                 "routes[0]: no condition 'instruction'. Did you mean 'instructions'?",
             ),
         ],
     )
-    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, line: int, says: str) -> None:
-        assert complaint(self.python(write, text)) == f"script.py:{line}: {says}"
+    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, says: str) -> None:
+        text, line = at_mark(IMPORTS + text)
+        assert complaint(write(text, "script.py")) == f"script.py:{line}: {says}"
 
     @pytest.mark.parametrize("text", ["script = [4]", "globals()['script'] = 4"])
     def test_what_is_no_turn_is_named(self, write: Write, text: str) -> None:
