@@ -26,9 +26,9 @@ from harness.core.exchange import Request as Asked
 from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
 from tests.support.in_process import user
+from tests.support.servers.stalling import TRICKLING, stalling
 from tests.support.slow import slow_except, slow_except_every
 from tests.support.tools import functions
-from tests.support.trickle import trickling
 
 MODES: Any = ["replay", "chain", "both"]
 QUESTIONS = ("Who?", "Where?", "When?")
@@ -322,8 +322,8 @@ class TestAChat:
 @pytest.mark.parametrize("stream", [True, False])
 def test_an_answer_that_never_ends_is_given_up(stream: bool) -> None:
     with (
-        trickling() as port,
-        Chat(f"http://127.0.0.1:{port}/v1", "key", stream=stream, timeout=0.3) as chat,
+        stalling(TRICKLING) as origin,
+        Chat(f"{origin}/v1", "key", stream=stream, timeout=0.3) as chat,
         pytest.raises(TimeoutError) as raised,
     ):
         chat.say("Who?")

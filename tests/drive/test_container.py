@@ -18,7 +18,7 @@ from testcontainers.core.docker_client import DockerClient
 from harness.core.errors import ConfigError
 from harness.drive import MockContainer
 from tests.support.processes import free_port, spawn
-from tests.support.trickle import trickling
+from tests.support.servers.stalling import TRICKLING_HEAD, stalling
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,8 +103,8 @@ def test_a_started_container_answers(docker):
 def test_a_container_whose_health_never_ends_is_given_up_and_removed(docker, monkeypatch):
     monkeypatch.setattr("harness.drive.container.START_SECONDS", 0.5)
     monkeypatch.setattr(Container, "run", lambda _: None)
-    with trickling(b"HTTP/1.1 200 OK\r\nx-slow: ") as port:
-        monkeypatch.setattr("tests.drive.test_container.free_port", lambda: port)
+    with stalling(TRICKLING_HEAD) as origin:
+        monkeypatch.setattr("tests.drive.test_container.free_port", lambda: int(origin.rpartition(":")[2]))
         with pytest.raises(TimeoutError):
             MockContainer().start()
     assert docker.made.status == "removed"
