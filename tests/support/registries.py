@@ -23,6 +23,6 @@ def restored(*tables: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def restored_items() -> Iterator[None]:
-    """Provide the items that are declared meanwhile are forgotten."""
+    """Items that are declared meanwhile are forgotten."""
     with restored(ITEMS, INPUT_ITEMS, CALL_OF_OUTPUT, CLIENT_CALL_NAMES):
         yield

@@ -25,7 +25,7 @@ def drops_a_tool_output(items: Items, transcript: Items) -> Items:
 
 
 def drops_the_calls(items: Items, transcript: Items) -> Items:
-    """Return a history that was cut keeps the outputs and loses the calls they answer."""
+    """A history that was cut keeps the outputs and loses the calls they answer."""
     return [item for item in items if item.get("type") != "function_call"]
 
 
@@ -35,7 +35,7 @@ def sends_the_transcript_again(items: Items, transcript: Items) -> Items:
 
 
 def files_in_assistant_turns(items: Items, transcript: Items) -> Items:
-    """Return a framework that keeps attachments with the answer."""
+    """A framework keeps attachments with the answer."""
     return [{**item, "content": [REPORT]} if item.get("role") == "assistant" else item for item in items]
 
 

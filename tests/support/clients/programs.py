@@ -71,7 +71,7 @@ def chained_loop(client: OpenAI) -> str:
 
 
 def question_about_a_file(client: OpenAI) -> str:
-    """Return a file, a first answer, and a second question about it."""
+    """A file, a first answer, and a second question about it."""
     request: list[Any] = [{"role": "user", "content": [REPORT, {"type": "input_text", "text": "Sum it up."}]}]
     first = client.responses.create(model=MODEL, input=request)
     more = [*request, {"role": "assistant", "content": first.output_text}, {"role": "user", "content": "Shorter."}]
@@ -79,7 +79,7 @@ def question_about_a_file(client: OpenAI) -> str:
 
 
 def second_thought(client: OpenAI) -> str:
-    """Return a model that reasons; its items are sent back as they came."""
+    """A model that reasons; its items are sent back as they came."""
     request: list[Any] = [{"role": "user", "content": "Is 91 a prime?"}]
     first = client.responses.create(model="gpt-5", input=request)
     more = [*request, *sent_back(first), {"role": "user", "content": "Sure?"}]
