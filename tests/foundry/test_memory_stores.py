@@ -98,9 +98,13 @@ class TestAnUpdate:
         }
         assert project.get(f"/memory_stores/m/updates/{id}") == done
 
-    def test_supersedes_the_one_that_it_continues(self, project: ProjectClient) -> None:
-        first = self.begin(project, items="I like tea.", update_delay=300)
-        second = self.begin(project, items="I like coffee.", previous_update_id=first)
+    @pytest.mark.parametrize(("delay", "continues"), [(0, True), (300, False)])
+    def test_supersedes_the_one_that_it_continues_or_that_waits(
+        self, project: ProjectClient, delay: int, continues: bool
+    ) -> None:
+        first = self.begin(project, items="I like tea.", update_delay=delay)
+        named = {"previous_update_id": first} if continues else {}
+        second = self.begin(project, items="I like coffee.", **named)
         superseded = {"update_id": first, "status": "superseded", "superseded_by": second}
         assert project.get(f"/memory_stores/m/updates/{first}") == superseded
         project.get(f"/memory_stores/m/updates/{second}")
