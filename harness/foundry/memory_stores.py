@@ -111,7 +111,7 @@ class Memories:
                 item = self.add(new_memory_id(world), now, update.scope, content, kind)
                 operations.append({"kind": "create", "memory_item": item})
         written = sum(len(operation["memory_item"]["content"]) for operation in operations)
-        update.result = {"memory_operations": operations, "usage": usage(embedding=_tokens(written))}
+        update.result = {"memory_operations": operations, "usage": _usage(_tokens(written))}
 
     def search(self, id: str, body: Json) -> Json:
         """Search the memories; without a query, return the profile of the scope."""
@@ -131,7 +131,7 @@ class Memories:
         return {
             "search_id": id,
             "memories": [{"memory_item": self.items[memory]} for memory in found],
-            "usage": usage(embedding=_tokens(len(asked))),
+            "usage": _usage(_tokens(len(asked))),
             "error": None,
         }
 
@@ -189,7 +189,7 @@ def text_of(message: Json) -> str:
     return " ".join(text for text in texts if isinstance(text, str)).strip()
 
 
-def usage(embedding: int = 0) -> Json:
+def _usage(embedding: int) -> Json:
     """Return the usage of an operation that only embeds text."""
     return {
         "embedding_tokens": embedding,
@@ -203,9 +203,9 @@ def usage(embedding: int = 0) -> Json:
 
 def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     spoken = [(message.get("role"), text_of(message)) for message in messages]
-    if options.get("user_profile_enabled", True):
+    if options["user_profile_enabled"]:
         yield from ((USER_PROFILE, text) for role, text in spoken if role == "user")
-    if options.get("chat_summary_enabled", True) and any(role == "assistant" for role, _ in spoken):
+    if options["chat_summary_enabled"] and any(role == "assistant" for role, _ in spoken):
         yield CHAT_SUMMARY, "\n".join(f"{role}: {text}" for role, text in spoken)
 
 

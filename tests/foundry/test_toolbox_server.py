@@ -15,12 +15,11 @@ SPECS = {"type": "mcp", "server_label": "specs", "server_url": "https://specs.ex
 
 
 @pytest.fixture
-def project() -> ProjectClient:
-    made = ProjectClient()
+def project(project: ProjectClient) -> ProjectClient:
     find = {"description": "Finds a spec.", "annotations": {"read_only": True}, "result": "Found {name}.".format}
-    made.mock.mcp("specs", {"find": find, "drop": ToolError("No."), "count": 4})
-    made.mock.toolbox("box", tools=[SPECS])
-    return made
+    project.mock.mcp("specs", {"find": find, "drop": ToolError("No."), "count": 4})
+    project.mock.toolbox("box", tools=[SPECS])
+    return project
 
 
 def rpc(project: ProjectClient, method: str, path: str = "/toolboxes/box/mcp", **params: Any) -> Any:
