@@ -78,9 +78,9 @@ def test_a_verdict_speaks_of_documents_alone():
         (refused, '`{"organization": {"models": […]}}` or `responses-harness serve --models`'),
         (refused, 'POST /_harness/expect {"refusals": ["model_not_found"]}'),
     ]:
-        verdict, report, _ = judge_world(api.open(KEY), verbose=True)
-        assert words in verdict
-        assert not PYTHON_WORDS.search(report.replace(KEY, ""))
+        judged = judge_world(api.open(KEY), verbose=True)
+        assert words in judged.verdict
+        assert not PYTHON_WORDS.search(judged.report.replace(KEY, ""))
 
 
 def test_a_script_file_in_python_is_mended_in_python_but_no_test_is_marked():
