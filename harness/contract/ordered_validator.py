@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import jsonschema_rs
+from jsonschema import Draft202012Validator, ValidationError
 
 from harness.contract import schema as schemas
 from harness.contract.compile_schema import compile_schema
@@ -29,16 +30,11 @@ MANY = 8
 INTEGRAL = "integral"
 """The kind of a float without a fraction, which is an integer, too: JSON has one kind of number."""
 KINDS = (*schemas.JSON_TYPES.values(), "null", INTEGRAL)
-EXCEEDS: Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]] = {
-    "minLength": ((str,), lambda value, limit: len(value) < limit),
-    "maxLength": ((str,), lambda value, limit: len(value) > limit),
-    "minItems": ((list,), lambda value, limit: len(value) < limit),
-    "maxItems": ((list,), lambda value, limit: len(value) > limit),
-    "maxProperties": ((dict,), lambda value, limit: len(value) > limit),
-    "minimum": ((int, float), lambda value, limit: value < limit),
-    "maximum": ((int, float), lambda value, limit: value > limit),
-}
-"""The keywords that limit a size or a number: the types that they limit, and when a value exceeds the limit."""
+LIBRARY_KEYWORDS = (
+    *("properties", "allOf", "if", "not"),
+    *("minLength", "minItems", "maxItems", "maxProperties", "minimum", "maximum"),
+)
+"""The keywords that jsonschema checks; the API has words or an order of its own for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +77,24 @@ class _Union(NamedTuple):
 class SchemaWalk:
     """Validates values by a root's schema, which must never be freed.
 
-    The nodes of the schema are prepared when the walk first meets them: in order, without references.
+    The nodes of the schema are prepared when the walk first meets them: in order, without references. To the functions
+    that check keywords, the library's and those below, it is the validator (`is_type`, `evolve`, `descend`).
     """
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._keywords: dict[int, list[tuple[str, Any]]] = {}
-        self._checks: Mapping[str, Callable[[Any, Any, Json], Steps]] = {
+        self._checks: Mapping[str, Callable[[SchemaWalk, Any, Any, Json], Steps]] = {
+            **{keyword: _by_library(keyword) for keyword in LIBRARY_KEYWORDS},
             **dict.fromkeys(("anyOf", "oneOf"), self._check_union),
             **dict.fromkeys(("enum", "const"), self._check_enum),
             "type": self._check_type,
             "required": _check_required,
-            "properties": self._check_properties,
             "additionalProperties": self._check_additional,
             "propertyNames": _check_property_names,
             "pattern": _check_pattern,
+            "maxLength": _check_max_length,
             "items": self._check_items,
-            "allOf": self._check_all,
-            "if": self._check_if,
-            "not": self._check_not,
         }
 
     def keywords_of(self, node: Any) -> list[tuple[str, Any]]:
@@ -171,33 +166,37 @@ class SchemaWalk:
     def _check(self, value: Any, node: Json) -> Steps:
         for keyword, prepared in self.keywords_of(node):
             if check := self._checks.get(keyword):
-                yield from check(prepared, value, node)
-            elif keyword in EXCEEDS:
-                types, exceeds = EXCEEDS[keyword]
-                if isinstance(value, types) and not isinstance(value, bool) and exceeds(value, prepared):
-                    yield Mismatch(keyword, prepared, value, node)
+                yield from check(self, prepared, value, node)
 
-    def _check_type(self, kinds: frozenset[str], value: Any, node: Json) -> Steps:
+    def is_type(self, value: Any, type: str) -> bool:
+        """Return whether a value has a type of JSON Schema."""
+        return bool(Draft202012Validator.TYPE_CHECKER.is_type(value, type))
+
+    def evolve(self, schema: Json) -> jsonschema_rs.Validator:
+        """Return a validator of a part of the schema, for functions that only ask it whether a value is valid."""
+        return schemas.part_validator(self._root, schema)
+
+    def descend(self, value: Any, schema: Json, path: str | int | None = None, **_: Any) -> Iterator[Part]:
+        """Leave a part of a value to the walk, where jsonschema's own validators would recur."""
+        yield Part(value, deref(self._root, schema), () if path is None else (path,))
+
+    def _check_type(self, _: SchemaWalk, kinds: frozenset[str], value: Any, node: Json) -> Steps:
         if _kind_of(value) not in kinds:
             yield self._type_mismatch(node, value)
 
     def _type_mismatch(self, node: Json, value: Any) -> Mismatch:
         return Mismatch("type", describe_expected(self._root, node), value, node)
 
-    def _check_enum(self, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, node: Json) -> Steps:
+    def _check_enum(
+        self, _: SchemaWalk, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, node: Json
+    ) -> Steps:
         values, kinds = allowed
         if _kind_of(value) not in kinds:
             yield self._type_mismatch(node, value)
         elif value not in values:
             yield Mismatch("enum", values, value, node)
 
-    def _check_properties(self, members: Mapping[str, Json], value: Any, _: Json) -> Steps:
-        if isinstance(value, dict):
-            for name, member in members.items():
-                if name in value:
-                    yield Part(value[name], member, (name,))
-
-    def _check_additional(self, allowed: Any, value: Any, node: Json) -> Steps:
+    def _check_additional(self, _: SchemaWalk, allowed: Any, value: Any, node: Json) -> Steps:
         if not isinstance(value, dict):
             return
         members = node.get("properties", {})
@@ -218,7 +217,7 @@ class SchemaWalk:
             elif isinstance(allowed, dict) and not (decide and decide(value[name])):
                 yield Part(value[name], allowed, (name,))
 
-    def _check_items(self, items: Json, value: Any, _: Json) -> Steps:
+    def _check_items(self, _: SchemaWalk, items: Json, value: Any, _node: Json) -> Steps:
         if not isinstance(value, list):
             return
         decide = schemas.part_validator(self._root, items).is_valid if len(value) > MANY else None
@@ -226,20 +225,7 @@ class SchemaWalk:
             if decide is None or not decide(item):
                 yield Part(item, items, (index,))
 
-    def _check_all(self, parts: Sequence[Json], value: Any, _: Json) -> Steps:
-        for part in parts:
-            yield Part(value, part)
-
-    def _check_if(self, condition: Json, value: Any, node: Json) -> Steps:
-        branch = node.get("then" if self._is_valid(condition, value) else "else")
-        if branch is not None:
-            yield Part(value, deref(self._root, branch))
-
-    def _check_not(self, excluded: Json, value: Any, node: Json) -> Steps:
-        if self._is_valid(excluded, value):
-            yield Mismatch("not", excluded, value, node)
-
-    def _check_union(self, union: _Union, value: Any, node: Json) -> Steps:
+    def _check_union(self, _: SchemaWalk, union: _Union, value: Any, node: Json) -> Steps:
         fitting = union.by_kind[_kind_of(value)]
         if not fitting["anyOf"]:
             yield self._type_mismatch(node, value)
@@ -249,16 +235,23 @@ class SchemaWalk:
             branch = _choose_branch(union, value, node)
             # If only the chosen branch is likely, the walk itself tells whether it fits.
             is_decided = [id(option) for option in likely["anyOf"]] == [id(branch)]
-            if is_decided or not likely["anyOf"] or not self._is_valid(likely, value):
+            if is_decided or not likely["anyOf"] or not self.evolve(likely).is_valid(value):
                 yield branch if isinstance(branch, Mismatch) else Part(value, branch)
         # With one branch left, its own error is more precise than the union's; if none of several lists or strings
         # fits, the API reports the first branch.
-        elif len(fitting["anyOf"]) == 1 or not self._is_valid(fitting, value):
+        elif len(fitting["anyOf"]) == 1 or not self.evolve(fitting).is_valid(value):
             yield Part(value, fitting["anyOf"][0])
 
-    def _is_valid(self, node: Json, value: Any) -> bool:
-        """Return whether a value fits a part of the schema, without looking for its error."""
-        return schemas.part_validator(self._root, node).is_valid(value)
+
+def _by_library(keyword: str) -> Callable[[SchemaWalk, Any, Any, Json], Steps]:
+    """Return the library's check of a keyword; its errors become mismatches, without its message."""
+    check = Draft202012Validator.VALIDATORS[keyword]
+
+    def steps(walk: SchemaWalk, limit: Any, value: Any, node: Json) -> Steps:
+        for step in check(walk, limit, value, node):
+            yield Mismatch(keyword, limit, value, node) if isinstance(step, ValidationError) else step
+
+    return steps
 
 
 def _rank(pair: tuple[str, Any]) -> int:
@@ -280,22 +273,28 @@ def _kinds_of_types(types: Iterable[str]) -> frozenset[str]:
     return frozenset({*kinds, INTEGRAL} if "integer" in kinds else kinds)
 
 
-def _check_required(names: Sequence[str], value: Any, node: Json) -> Steps:
+def _check_required(_: SchemaWalk, names: Sequence[str], value: Any, node: Json) -> Steps:
     for name in names:
         if isinstance(value, dict) and name not in value:
             yield Mismatch("required", name, value, node, (name,))
 
 
-def _check_property_names(names: Json, value: Any, _: Json) -> Steps:
+def _check_property_names(_: SchemaWalk, names: Json, value: Any, node: Json) -> Steps:
     limit = names["maxLength"]
     for name in value if isinstance(value, dict) else ():
         if len(name) > limit:
             yield Mismatch("propertyNames", limit, name, names)
 
 
-def _check_pattern(pattern: str, value: Any, node: Json) -> Steps:
+def _check_pattern(_: SchemaWalk, pattern: str, value: Any, node: Json) -> Steps:
     if isinstance(value, str) and not _compile_pattern(pattern).search(value):
         yield Mismatch("pattern", pattern, value, node)
+
+
+def _check_max_length(_: SchemaWalk, limit: int, value: Any, node: Json) -> Steps:
+    """Check the length like the library, but without a message, which would quote the text, possibly megabytes long."""
+    if isinstance(value, str) and len(value) > limit:
+        yield Mismatch("maxLength", limit, value, node)
 
 
 @cache
