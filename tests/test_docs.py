@@ -284,7 +284,7 @@ def test_every_suffix_of_a_report_is_listed():
 
 
 def test_every_option_of_the_marker_is_listed():
-    from harness.pytest_plugin.options import MARKER_VALUES
+    from harness.pytest_plugin.marks import MARKER_VALUES
 
     assert set(re.findall(r"(\w+)=…", section("pytest.md", "Markers and options"))) == set(MARKER_VALUES)
 

@@ -52,7 +52,6 @@ TESTED_WITH = {
     "live/test_drift.py": {"cli/drift"},
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},
-    "pytest_plugin/test_client_mistakes.py": {"pytest_plugin/client_reactions"},
     "pytest_plugin/test_late.py": {"explain/stray"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
     "pytest_plugin/test_verdict.py": {"pytest_plugin/causes"},

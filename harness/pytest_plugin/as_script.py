@@ -31,12 +31,12 @@ class _Played(NamedTuple):
 _PLAYED_STASH_KEY = pytest.StashKey[_Played]()
 
 
-@pytest.fixture
-def _cassette_script(request: pytest.FixtureRequest, openai_mock: Mock) -> Iterator[None]:
-    """Scripts the mock of a test with a recording."""
+def play_script(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Script the mock of a test with a recording."""
     from harness.cassettes.files import note_replay, read_cassette
     from harness.verify.recorded_script import read_script
 
+    openai_mock: Mock = request.getfixturevalue("openai_mock")
     name = read_cassette_marker(request.node).name
     path = cassette_path(request.config, name)
     with fail_with_hint(request.node, ""):
@@ -92,9 +92,3 @@ class ChangesTold:
                     terminalreporter.write_line(f"  {line}")
         if config.get_verbosity() <= 0:
             terminalreporter.write_line("-v shows the differences; `pytest --record` records the tests again.")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the reporter of changes, in the process that prints."""
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(ChangesTold(), "harness-changes-told")

@@ -9,27 +9,28 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from harness.core.errors import COMMAND, ConfigError, HarnessError, Problem, add_section
+from harness.core.errors import COMMAND, ConfigError, HarnessError, Problem
 from harness.pytest_plugin.causes import causes_of, fail_for, note_causes, render_failure
-from harness.pytest_plugin.options import read_marker_options
+from harness.pytest_plugin.marks import read_marker_options
+from harness.pytest_plugin.options import CASSETTES_INI
+from harness.pytest_plugin.plugin import STARTED_STASH_KEY
 
 if TYPE_CHECKING:
+    from pluggy import Result
+
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteMode, CassetteSession
     from harness.explain.model import Cause
     from harness.world.route import Turn
 
-RECORD_MODES = ("new", "all", "rules")
-"""The modes of `--record`: only what no cassette holds, everything again, or the cassettes of rules again."""
 KEY_VARIABLES = (
     "OPENAI_API_KEY",
     "AZURE_OPENAI_API_KEY",
@@ -40,7 +41,6 @@ KEY_VARIABLES = (
 """Variables that may hold the API key for recording."""
 REPLAY_KEY = "sk-replayed-not-a-key"
 """The key of a client whose requests are answered from a cassette."""
-DEFAULT_FOLDER = "cassettes"
 PROXY_HINT = f"Record through `{COMMAND} record -- COMMAND`, and replay with `{COMMAND} serve --replay`."
 
 _SECRET_VARIABLE = r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$"
@@ -48,11 +48,6 @@ CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
 """The stash key of a running test's cassette."""
 _PASSED_STASH_KEY = pytest.StashKey[bool | None]()
 """The stash key of whether a test has passed, None until it has ended."""
-_STARTED_STASH_KEY = pytest.StashKey[float]()
-
-
-_FIXTURES = frozenset({"_cassette_session", "_cassette_script"})
-"""The fixtures that replay or record a test's cassette."""
 
 
 class CassetteMarker(NamedTuple):
@@ -71,54 +66,6 @@ class _LeaveRecording(KeyboardInterrupt):
     """Raised to leave the recording of an interrupted test to the next run."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare `--record` and the ini option for the folder of cassettes."""
-    parser.getgroup("harness").addoption(
-        "--record",
-        nargs="?",
-        const="new",
-        default=None,
-        metavar="new|all|rules",
-        help="call the live API and record its answers: requests without a recording (new), all requests (all), or the "
-        "cassettes of rules (rules). Without it cassettes are replayed, and the live API is not called.",
-    )
-    parser.addini(
-        "harness_cassettes",
-        f"the folder of cassettes, relative to the project root ({DEFAULT_FOLDER})",
-        default=DEFAULT_FOLDER,
-    )
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(args: list[str]) -> None:
-    """Read `--record tests/` as `--record=new tests/`: the argument after it is not a mode."""
-    for place, arg in enumerate(args):
-        if arg == "--record" and args[place + 1 : place + 2] and args[place + 1] not in RECORD_MODES:
-            args[place] = "--record=new"
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker `cassette`, and validate `--record`."""
-    config.addinivalue_line(
-        "markers",
-        "cassette(name, pace=False, as_script=False): answer the requests of the test from this cassette, such as "
-        '"openai/scenarios/weather"; with pace=True as slowly as recorded; with as_script=True its answers are the script '
-        "of the mock, regardless of the requests. `pytest --record` records it.",
-    )
-    mode = config.getoption("--record")
-    if mode is not None and mode not in RECORD_MODES:
-        told = f"--record={mode}: use one of {', '.join(RECORD_MODES)}; alone it means new."
-        raise pytest.UsageError(add_section(told, "options-and-files"))
-    config.stash[_STARTED_STASH_KEY] = time.time()
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Set up the cassette of a marked test before its other fixtures."""
-    names = item.fixturenames if isinstance(item, pytest.Function) else []
-    if "cassette" in item.keywords and item.get_closest_marker("cassette") and not _FIXTURES.intersection(names):
-        names.insert(0, "_cassette_script" if is_played_as_script(item) else "_cassette_session")
-
-
 def is_played_as_script(item: pytest.Item) -> bool:
     """Return whether the answers of a test's cassette are the script of its mock; False while recording."""
     marker = item.get_closest_marker("cassette")
@@ -129,56 +76,41 @@ def is_played_as_script(item: pytest.Item) -> bool:
     return False
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+def judge_cassette(item: pytest.Item, outcome: Result[None]) -> None:
     """Fail a test, even one that is skipped, for requests without an answer in its cassette, whatever the client did.
 
     A passing test also fails for exchanges of its cassette that it left unplayed.
     """
-    try:
-        result = yield
-    except pytest.skip.Exception:
-        if missed := _missed_causes(item):
-            fail_for(item, *missed, details=_describe_misses(item))
-        raise
-    if missed := _missed_causes(item):
-        fail_for(item, *missed, details=_describe_misses(item))
-    if left := _unplayed_causes(item):
-        fail_for(item, *left)
-    return result
+    session = item.stash.get(CASSETTE_STASH_KEY, None)
+    if session is None or (outcome.exception and not isinstance(outcome.exception, pytest.skip.Exception)):
+        return
+    if missed := _missed_causes(item, session):
+        fail_for(item, *missed, details=_describe_misses(item, session))
+    if not outcome.exception:
+        from harness.pytest_plugin.unplayed import find_unplayed
+
+        if left := find_unplayed(item, session):
+            fail_for(item, left)
 
 
-def _list_misses(item: pytest.Item) -> list[Problem]:
+def _list_misses(item: pytest.Item, session: CassetteSession) -> list[Problem]:
     """List the requests that the cassette of a test could not answer, files relative to the root."""
-    if CASSETTE_STASH_KEY not in item.stash:
-        return []
-    failures, root = item.stash[CASSETTE_STASH_KEY].failures, f"{item.config.rootpath.as_posix()}/"
-    return [problem._replace(what=problem.what.replace(root, "")) for problem in failures]
+    root = f"{item.config.rootpath.as_posix()}/"
+    return [problem._replace(what=problem.what.replace(root, "")) for problem in session.failures]
 
 
-def _missed_causes(item: pytest.Item) -> list[Cause]:
-    """Explain the requests that the cassette of a test could not answer."""
-    if not (misses := _list_misses(item)):
+def _missed_causes(item: pytest.Item, session: CassetteSession) -> list[Cause]:
+    if not (misses := _list_misses(item, session)):
         return []
     from harness.explain.turn import miss_cause
 
-    hint = _record_hint(item, item.stash[CASSETTE_STASH_KEY].mode)
+    hint = _record_hint(item, session.mode)
     return [miss_cause(problem, hint) for problem in misses]
 
 
-def _describe_misses(item: pytest.Item) -> str:
+def _describe_misses(item: pytest.Item, session: CassetteSession) -> str:
     """Describe the requests that the cassette could not answer in all details, which `-v` shows."""
-    return "\n\n".join(map(str, _list_misses(item))) if item.config.get_verbosity() > 0 else ""
-
-
-def _unplayed_causes(item: pytest.Item) -> list[Cause]:
-    """Explain what a test left unplayed of its cassette; empty if nothing, or if it does not matter."""
-    if CASSETTE_STASH_KEY not in item.stash:
-        return []
-    from harness.pytest_plugin.unplayed import find_unplayed
-
-    cause = find_unplayed(item, item.stash[CASSETTE_STASH_KEY])
-    return [cause] if cause else []
+    return "\n\n".join(map(str, _list_misses(item, session))) if item.config.get_verbosity() > 0 else ""
 
 
 def note_outcome(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -186,41 +118,36 @@ def note_outcome(item: pytest.Item, report: pytest.TestReport) -> None:
 
     The report of a test that failed on its own gets a section about unanswered requests.
     """
-    if CASSETTE_STASH_KEY not in item.stash:
+    if (session := item.stash.get(CASSETTE_STASH_KEY, None)) is None:
         return
     if report.when == "setup" and report.failed:
         item.stash[_PASSED_STASH_KEY] = False
     if report.when == "call":
         item.stash[_PASSED_STASH_KEY] = not report.failed
         # The error may be the unanswered request itself, which the report then already contains.
-        if report.failed and not causes_of(item) and (missed := _missed_causes(item)):
+        if report.failed and not causes_of(item) and (missed := _missed_causes(item, session)):
             from harness.explain.render import SECTION_TITLE
 
             note_causes(item, missed)
-            report.sections.append((SECTION_TITLE, render_failure(missed, _describe_misses(item))))
+            report.sections.append((SECTION_TITLE, render_failure(missed, _describe_misses(item, session))))
     if report.when == "teardown":
         del item.stash[CASSETTE_STASH_KEY]
 
 
-@pytest.fixture
-def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
-    """The answers in a recording as turns of a script: `mock.script(*cassette("openai/scenarios/weather"))`."""
+def read_turns(config: pytest.Config, name: str) -> list[Turn]:
+    """Return the answers in a recording as turns of a script."""
+    from harness.cassettes.files import note_replay, read_cassette
+    from harness.cassettes.recording.as_script import turns_from_recording
 
-    def turns(name: str) -> list[Turn]:
-        from harness.cassettes.files import note_replay, read_cassette
-        from harness.cassettes.recording.as_script import turns_from_recording
-
-        path = cassette_path(request.config, name)
-        script = turns_from_recording(read_cassette(path).interactions, name)
-        note_replay(path)
-        return script
-
-    return turns
+    path = cassette_path(config, name)
+    script = turns_from_recording(read_cassette(path).interactions, name)
+    note_replay(path)
+    return script
 
 
 def cassette_path(config: pytest.Config, name: str) -> Path:
     """Return the file of a cassette; ConfigError for a name that leads out of the folder."""
-    folder = Path(config.rootpath, config.getini("harness_cassettes"))
+    folder = Path(config.rootpath, config.getini(CASSETTES_INI))
     path = folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not isinstance(name, str) or not name or not path.resolve().is_relative_to(folder.resolve()):
         raise ConfigError(
@@ -229,9 +156,8 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
     return path
 
 
-@pytest.fixture
-def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
-    """The cassette of a test: replayed, unless the command line asks for a recording."""
+def open_cassette(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Replay the cassette of a test, unless the command line asks for a recording."""
     from harness.cassettes.files import note_replay, recording_header
     from harness.cassettes.recording.vcr import use_cassette
 
@@ -259,7 +185,7 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         _block_network(stack, session, node)
         if mode == "replay":
             _set_environment(session.replay.interactions, monkeypatch)
-        yield session
+        yield
         if node.stash[_PASSED_STASH_KEY] is None:
             raise _LeaveRecording
         # A failed test has recorded only part of a conversation.
@@ -298,12 +224,9 @@ def fail_with_hint(item: pytest.Item, hint: str) -> Iterator[None]:
     except HarnessError as problem:
         from harness.explain.model import Cause
 
-        what, *shown = (text.replace(f"{item.config.rootpath.as_posix()}/", "") for text in _texts_of(problem))
-        fail_for(item, Cause(what, kind="recording", where="\n".join(shown), fix=problem.problem.fix or hint))
-
-
-def _texts_of(problem: HarnessError) -> list[str]:
-    return [problem.problem.what, *(line.strip() for line in problem.problem.shown)]
+        root, said = f"{item.config.rootpath.as_posix()}/", problem.problem
+        where = "\n".join(line.strip().replace(root, "") for line in said.shown)
+        fail_for(item, Cause(said.what.replace(root, ""), kind="recording", where=where, fix=said.fix or hint))
 
 
 def read_cassette_marker(node: pytest.Item) -> CassetteMarker:
@@ -348,7 +271,7 @@ def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
 
 def _is_recorded_in_run(path: Path, config: pytest.Config) -> bool:
     """Return whether an earlier test of the run has recorded the cassette, possibly in another process."""
-    return path.exists() and path.stat().st_mtime >= config.stash[_STARTED_STASH_KEY]
+    return path.exists() and path.stat().st_mtime >= config.stash[STARTED_STASH_KEY]
 
 
 def _secret_values() -> list[str]:

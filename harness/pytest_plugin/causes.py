@@ -8,37 +8,23 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from harness.core.errors import HarnessError
-from harness.pytest_plugin.client_origin import Line, is_of_project
+from harness.pytest_plugin.client_watch import Line, is_of_project
+from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.explain.model import Cause
 
-HARNESS_FIXTURES = frozenset(
-    {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
-)
-_CAUSES_STASH_KEY = pytest.StashKey["Sequence[Cause]"]()
 _MAX_CHAIN = 20
-
-
-def uses_harness(item: pytest.Item) -> bool:
-    """Return whether a test uses a fixture of the harness or has a cassette."""
-    names = getattr(item, "fixturenames", ())
-    return not HARNESS_FIXTURES.isdisjoint(names) or item.get_closest_marker("cassette") is not None
 
 
 def causes_of(item: pytest.Item) -> Sequence[Cause]:
     """Return why a test failed; empty if it has not, or if nobody has found out."""
-    return item.stash.get(_CAUSES_STASH_KEY, ())
+    return item.stash.get(CAUSES_STASH_KEY, ())
 
 
 def note_causes(item: pytest.Item, causes: Sequence[Cause]) -> None:
     """Keep the causes of a failure, unless those of an earlier phase are there."""
-    item.stash[_CAUSES_STASH_KEY] = causes_of(item) or causes
-
-
-def forget_causes(item: pytest.Item) -> None:
-    """Forget why an earlier run of a test failed."""
-    item.stash[_CAUSES_STASH_KEY] = ()
+    item.stash[CAUSES_STASH_KEY] = causes_of(item) or causes
 
 
 def fail_for(item: pytest.Item, *causes: Cause, details: str = "") -> NoReturn:
@@ -61,16 +47,14 @@ def cause_of_error(item: pytest.Item, error: BaseException) -> Cause:
     from harness.explain.model import Cause, raised_cause
 
     places = project_lines(error)
-    where = places[-1].show(str(item.config.rootpath)) if places else f"{item.location[0]}:{_line_of(item)}"
+    where = (
+        places[-1].show(str(item.config.rootpath)) if places else f"{item.location[0]}:{(item.location[1] or 0) + 1}"
+    )
     if not isinstance(error, HarnessError):
         return raised_cause(pytest.ExceptionInfo.from_exception(error).exconly(), where)
     problem = error.problem
     shown = "\n".join([where, *(line.strip() for line in problem.shown)])
     return Cause(problem.what, section=error.section, where=shown, fix=problem.fix)
-
-
-def _line_of(item: pytest.Item) -> int:
-    return (item.location[1] or 0) + 1
 
 
 def project_lines(error: BaseException) -> list[Line]:

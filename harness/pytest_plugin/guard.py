@@ -7,24 +7,20 @@ that a test starts only inherit the environment. Requests that a library makes b
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.pytest_plugin.causes import HARNESS_FIXTURES, error_chain, fail_for, note_causes, render_failure
-from harness.pytest_plugin.client_origin import (
-    ClientNoter,
-    Line,
-    asking_client,
-    asking_frames,
-    find_clients,
-    find_origin,
-)
+from harness.pytest_plugin.causes import error_chain, fail_for, note_causes, render_failure
+from harness.pytest_plugin.client_watch import Line, asking_client, asking_frames, find_clients, find_origin
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 
 if TYPE_CHECKING:
+    from pluggy import Result
+
     from harness.explain.model import Cause
 
 
@@ -35,7 +31,6 @@ class LiveApiUnreachable(ConnectionRefusedError):
 _REFUSED_STASH_KEY = pytest.StashKey[dict[str, "Cause"]]()
 """The stash key of a test's refused connections: the cause of one, by its address."""
 _TOLD_STASH_KEY = pytest.StashKey[bool]()
-_client_noter = ClientNoter()
 
 _EARLY_FIX = (
     "Create the client while the test runs, in a function or in a fixture that requests `mock`. "
@@ -46,33 +41,11 @@ _ADDRESS_FIX = "Let the client read OPENAI_BASE_URL, or pass it `mock.base_url`:
 _MAX_CLIENTS = 3
 
 
-def pytest_addoption() -> None:
-    """Note where clients are made, from before the first conftest."""
-    _client_noter.install()
-
-
-def pytest_unconfigure() -> None:
-    """Leave imports alone again."""
-    _client_noter.remove()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Guard a test that uses a fixture of the harness before its other fixtures are set up."""
-    names = item.fixturenames if isinstance(item, pytest.Function) else []
-    if not HARNESS_FIXTURES.isdisjoint(names) and not item.get_closest_marker("cassette"):
-        if "_live_api_guard" in names:
-            names.remove("_live_api_guard")
-        names.insert(0, "_live_api_guard")
-
-
-@pytest.fixture
-def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Blocks connections to providers while the test runs."""
+def block_providers(item: pytest.Item) -> AbstractContextManager[None]:
+    """Block connections to providers during a `with` block."""
     from harness.api.http.dialects import provider_of_host
     from harness.cassettes.recording.block_network import block_network
 
-    item = request.node
     refused: dict[str, Cause] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
 
     def refuse(address: str) -> str:
@@ -82,68 +55,54 @@ def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
             refused[address] = _explain(item, address)
         return refused[address].what
 
-    with block_network(refuse, lambda host: bool(provider_of_host(host.rstrip("."), ""))):
-        yield
+    return block_network(refuse, lambda host: bool(provider_of_host(host.rstrip("."), "")))
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Replace an error in a fixture by the refused connection that caused it."""
-    return (yield from _fail_for_refused(item, swallowed=False))
+def replace_refused(item: pytest.Item, outcome: Result[None]) -> None:
+    """Replace the error of a phase by the refused connection that caused it; an unrelated error stays."""
+    error = outcome.exception
+    if not isinstance(error, Exception) or not is_live_api_refused(item):
+        return
+    from harness.cassettes.recording.block_network import NetworkBlocked
+
+    if any(isinstance(cause, NetworkBlocked) for cause in error_chain(error)):
+        _fail_for_refused(item)
+        outcome.force_result(None)
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test for a refused connection, even if its code ignored the error."""
-    return (yield from _fail_for_refused(item, swallowed=True))
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test for a connection that was refused after its body, or that only a fixture noticed."""
-    return (yield from _fail_for_refused(item, swallowed=True))
-
-
-def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, Any, Any]:
-    """Run a phase of a test and fail with the refused connections, unless an unrelated error was raised."""
-    try:
-        result = yield
-    except Exception as error:
-        if not is_live_api_refused(item) or not _is_caused_by_refusal(error):
-            raise
+def judge_refused(item: pytest.Item, outcome: Result[None]) -> None:
+    """Fail a phase for refused connections, even if its code ignored the error; an unrelated error stays."""
+    if outcome.exception:
+        replace_refused(item, outcome)
     else:
-        if not swallowed:
-            return result
-    if refused := _untold(item):
-        item.stash[_TOLD_STASH_KEY] = True
-        fail_for(item, *refused.values())
-    return None
+        _fail_for_refused(item)
 
 
-def _untold(item: pytest.Item) -> dict[str, Cause]:
-    """Return the refused connections of a test; setup, call and teardown report them only once."""
-    return item.stash[_REFUSED_STASH_KEY] if is_live_api_refused(item) and _TOLD_STASH_KEY not in item.stash else {}
+def _fail_for_refused(item: pytest.Item) -> None:
+    if refused := _take_untold(item):
+        fail_for(item, *refused)
+
+
+def _take_untold(item: pytest.Item) -> list[Cause]:
+    """Return the refused connections of a test, once: setup, call and teardown report them only once."""
+    if not is_live_api_refused(item) or _TOLD_STASH_KEY in item.stash:
+        return []
+    item.stash[_TOLD_STASH_KEY] = True
+    return [*item.stash[_REFUSED_STASH_KEY].values()]
 
 
 def is_live_api_refused(item: pytest.Item) -> bool:
     """Return whether a test has tried to reach the live API."""
-    return _REFUSED_STASH_KEY in item.stash and bool(item.stash[_REFUSED_STASH_KEY])
-
-
-def _is_caused_by_refusal(error: BaseException) -> bool:
-    from harness.cassettes.recording.block_network import NetworkBlocked
-
-    return any(isinstance(cause, NetworkBlocked) for cause in error_chain(error))
+    return bool(item.stash.get(_REFUSED_STASH_KEY, {}))
 
 
 def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
     """Explain refused connections in the report of a test that has failed by itself."""
-    if refused := _untold(item):
-        item.stash[_TOLD_STASH_KEY] = True
+    if refused := _take_untold(item):
         from harness.explain.render import SECTION_TITLE
 
-        note_causes(item, [*refused.values()])
-        report.sections.append((SECTION_TITLE, render_failure([*refused.values()])))
+        note_causes(item, refused)
+        report.sections.append((SECTION_TITLE, render_failure(refused)))
 
 
 def _explain(item: pytest.Item, address: str) -> Cause:

@@ -6,8 +6,6 @@ Examples are a client made at import without a key, a fixture `client` of anothe
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Generator
 from contextlib import suppress
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from itertools import pairwise
@@ -18,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import HarnessError, name_section
-from harness.pytest_plugin.client_origin import is_of_project
+from harness.pytest_plugin.causes import cause_of_error, error_chain, note_causes, project_lines
+from harness.pytest_plugin.client_watch import is_of_project, project_frames
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 
 if TYPE_CHECKING:
+    from pluggy import Result
+
     from harness.world.world import World
-from harness.pytest_plugin.causes import cause_of_error, error_chain, forget_causes, note_causes, project_lines
 
 _KEY_IS_MISSING = r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b"
 """Matches the variables in the error of a client without a key, whichever library raises it."""
@@ -54,70 +54,53 @@ _BLOCKERS = {
     )
 }
 """How to let loopback through, by the module of the plugin that blocks sockets."""
-_SECTION_TITLE = "responses-harness"
+SECTION_TITLE = "responses-harness"
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
-    """Explain what a client without a key in a conftest needs."""
-    try:
-        return (yield)
-    except Exception as error:
-        _add_key_hint(early_config, getattr(error, "cause", error))
-        raise
+def add_client_hint(config: pytest.Config, error: BaseException) -> None:
+    """Explain in a note what a client without a key needs, or which `harness` was imported."""
+    if hint := client_hint(config, error):
+        error.add_note(hint)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Explain what a client without a key in a module needs."""
-    report = yield
-    call = getattr(report, "call", None)
-    if (
-        report.failed
-        and call is not None
-        and call.excinfo
-        and (hint := _key_hint(collector.config, call.excinfo.value) or _name_hint(call.excinfo.value))
-    ):
-        report.sections.append((_SECTION_TITLE, hint))
-    return report
+def client_hint(config: pytest.Config, error: BaseException) -> str:
+    """Explain what a client without a key needs, or which `harness` was imported; empty for any other error."""
+    return _key_hint(config, error) or _name_hint(error)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+def explain_setup(item: pytest.Item, outcome: Result[None]) -> None:
     """Explain what a client without a key in a fixture needs; an error in the configuration has no frames to show."""
-    forget_causes(item)
-    try:
-        return (yield)
-    except Exception as error:
-        if isinstance(error, HarnessError) and not project_lines(error):
-            cause = cause_of_error(item, error)
-            note_causes(item, [cause])
-            rows = [f"  {label:<8}{text}" for label, text in cause.rows if text not in str(error)]
-            raise pytest.fail.Exception("\n".join([str(error), *rows]), pytrace=False) from None
-        _add_section_hint(error)
-        if "openai_mock" in getattr(item, "fixturenames", ()):
-            _add_key_hint(item.config, error)
-            _add_blocker_hint(error)
-        raise
+    error = outcome.exception
+    if not isinstance(error, Exception):
+        return
+    if isinstance(error, HarnessError) and not project_lines(error):
+        cause = cause_of_error(item, error)
+        note_causes(item, [cause])
+        rows = [f"  {label:<8}{text}" for label, text in cause.rows if text not in str(error)]
+        raise pytest.fail.Exception("\n".join([str(error), *rows]), pytrace=False) from None
+    _add_section_hint(error)
+    if _has_mock(item):
+        add_client_hint(item.config, error)
+        _add_blocker_hint(error)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+def explain_call(item: pytest.Item, outcome: Result[None]) -> None:
     """Explain whose fixture `client` is, if a test takes it for the SDK's, and how a token of Azure can be sent."""
-    try:
-        return (yield)
-    except Exception as error:
-        _add_section_hint(error)
-        if "openai_mock" in getattr(item, "fixturenames", ()):
-            _add_blocker_hint(error)
-        for failed in error_chain(error):
-            if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
-                failed.add_note(hint)
-            if re.search(_TOKEN_OVER_HTTP, str(failed)) and "openai_mock" in getattr(item, "fixturenames", ()):
-                failed.add_note(_TLS_HINT)
-        raise
+    error = outcome.exception
+    if not isinstance(error, Exception):
+        return
+    _add_section_hint(error)
+    if _has_mock(item):
+        _add_blocker_hint(error)
+    for failed in error_chain(error):
+        if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
+            failed.add_note(hint)
+        if re.search(_TOKEN_OVER_HTTP, str(failed)) and _has_mock(item):
+            failed.add_note(_TLS_HINT)
+
+
+def _has_mock(item: pytest.Item) -> bool:
+    return "openai_mock" in getattr(item, "fixturenames", ())
 
 
 def _add_section_hint(error: BaseException) -> None:
@@ -145,7 +128,7 @@ def list_not_started(error: BaseException) -> tuple[str, ...]:
     while entry:
         frames.append(entry.tb_frame)
         entry = entry.tb_next
-    values = (value for frame in frames if is_of_project(frame.f_code.co_filename) for value in frame.f_locals.values())
+    values = (value for frame in project_frames(frames) for value in frame.f_locals.values())
     waiting = (value for value in values if iscoroutine(value) and getcoroutinestate(value) == CORO_CREATED)
     return tuple(dict.fromkeys(f"coroutine '{value.__qualname__}' was never awaited" for value in waiting))
 
@@ -198,11 +181,6 @@ def _blocker_of(error: BaseException) -> str:
 def _add_blocker_hint(error: BaseException) -> None:
     if name := _blocker_of(error):
         error.add_note(_BLOCKERS[name])
-
-
-def _add_key_hint(config: pytest.Config, error: BaseException) -> None:
-    if hint := _key_hint(config, error) or _name_hint(error):
-        error.add_note(hint)
 
 
 def _name_hint(error: BaseException) -> str:
@@ -297,21 +275,3 @@ def _shorten_chain(error: BaseException) -> None:
 def _is_of_library(entry: TracebackType) -> bool:
     root = str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
     return root in _HIDDEN and not is_of_project(entry.tb_frame.f_code.co_filename)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_assertrepr_compare(
-    left: object, right: object
-) -> Generator[None, list[list[str] | None], list[list[str] | None]]:
-    """Append the path to pytest's explanation of the difference."""
-    explained = yield
-    path = _path_of(left) or _path_of(right)
-    if path is None:
-        return explained
-    return [[*lines, "", f"the path: {path}"] if lines else lines for lines in explained]
-
-
-def _path_of(value: object) -> Any:
-    """Return the path behind a list from `mock`; nothing is imported for other comparisons."""
-    module = sys.modules.get("harness.analysis.path")
-    return value.path if module and isinstance(value, module.OnPath) else None

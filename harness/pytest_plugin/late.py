@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.pytest_plugin.client_origin import client_in, frames_of, is_of_project, show_line
-from harness.pytest_plugin.options import allowed_refusals, project_refusals
+from harness.pytest_plugin.client_watch import client_in, frames_of, project_frames, show_line, trace_key
+from harness.pytest_plugin.marks import allowed_refusals, project_refusals
 from harness.report.formats import CHECKOUT_VARIABLE
 
 if TYPE_CHECKING:
@@ -94,8 +94,6 @@ class _LateRequests:
             return
         asked, made = list[str](), list[str]()
         if self._count < _MAX_KEPT:
-            from harness.pytest_plugin.client_origin import trace_key
-
             with suppress(Exception):  # other threads keep running while their frames are read
                 asked, made = trace_key(stray.key, self._root)
         self._count += 1
@@ -189,11 +187,6 @@ class _LateRequests:
         )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Start recording late requests."""
-    late_requests(config)
-
-
 def late_requests(config: pytest.Config) -> _LateRequests:
     """Return the late requests of this process, which are recorded from the first call on."""
     if _STASH_KEY not in config.stash:
@@ -247,7 +240,7 @@ def _threads(root: str, known: Sequence[threading.Thread]) -> Iterator[str]:
     others = (threading.current_thread(), *known)
     for thread in (thread for thread in threading.enumerate() if thread not in others):
         stack = frames_of(frames[thread.ident]) if thread.ident in frames else ()
-        ours = next((frame for frame in stack if is_of_project(frame.f_code.co_filename)), None)
+        ours = next(iter(project_frames(stack)), None)
         # Threads of libraries idle for ever; a daemon thread of the project is meant to end with the process.
         if (ours and not thread.daemon) or client_in(stack) is not None:
             yield f"thread {thread.name} still runs ({show_line(ours, root) if ours else 'in the SDK'})"

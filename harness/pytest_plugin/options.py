@@ -1,260 +1,142 @@
-"""The options of the marker `harness` and of the ini file: what a test allows, and which provider its mock is."""
+"""The options of the command line and of the ini file, and the markers, as pytest lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.errors import COMMAND, ConfigError
-
-if TYPE_CHECKING:
-    from harness.contract.overrides import Overrides
-    from harness.world.world import World
-
-UNUSED_VALUES = ("fail", "allow")
-LOSSES_VALUES = ("fail", "allow", "strict")
-REFUSALS_VALUES = ("fail", "allow")
-WEBHOOKS_VALUES = ("fail", "allow")
-CLIENT_VALUES = ("fail", "allow", "strict")
-REQUESTS_VALUES = LIST, ALLOW, REQUIRED = ("list", "allow", "required")
-"""What to do about a test that asked for `mock` but sent it no request: list it, nothing, or fail it."""
-MARKER_VALUES: dict[str, tuple[str, ...]] = {
-    "unused": UNUSED_VALUES,
-    "losses": LOSSES_VALUES,
-    "refusals": REFUSALS_VALUES,
-    "webhooks": WEBHOOKS_VALUES,
-    "client": CLIENT_VALUES,
-    "requests": REQUESTS_VALUES,
-    "patience": (),
-    "dialect": ("openai", "azure", "foundry"),
-    "key": (),
-    "as_of": (),
-    "contract": (),
-    "tls": (),
-}
-"""The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
-
-`losses`, `webhooks`, `client` and `refusals` also take a list of what to allow: ids of losses, of mistakes of receivers
-and of clients, rules and areas. `patience` is how many seconds a client may wait. `key` is any string: one more API key
-of the test. `as_of` is a day or a month, `contract` a file that `responses-harness learn` wrote, below the root of the
-project. With `tls` (True or False) the mock speaks TLS.
-"""
+ENV_INI = "harness_env"
+ENV_VALUES = ("test", "session")
+CASSETTES_INI = "harness_cassettes"
 REFUSALS_INI = "harness_refusals"
 REQUESTS_INI = "harness_requests"
 CONTRACT_INI = "harness_contract"
 CONTRACT_OPTION = "--contract"
-_CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "Overrides"]]()
+MARKERS = (
+    'harness(unused="fail"): unused turns fail the test; unused="allow" permits them. '
+    'harness(losses="fail"): so do parts of an answer that the client lost; losses="allow" permits all losses, '
+    'losses=["citation-dropped"] these, "strict" also reports those that may be intended. '
+    'harness(refusals="fail"): so do unexpected refusals; refusals="allow" permits all, '
+    'refusals=["call_needs_output", "tools"] those of these rules and areas. '
+    'harness(webhooks="fail"): so do mistakes of a webhook receiver; webhooks="allow" permits all, '
+    'webhooks=["webhook-late"] these. '
+    'harness(client="fail"): so do client mistakes that cannot be intended; client="strict" reports all mistakes, '
+    'client=["no-backoff"] permits these, client="allow" all; with patience=2 a client may wait two seconds for an '
+    "answer. "
+    'harness(requests="required"): a test that sends no request fails; with "allow" it is not listed. '
+    'harness(dialect="azure"): the mock and the environment are those of one provider (openai, azure, foundry). '
+    'harness(key="sk-test"): requests with this key belong to the test, too. '
+    "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
+    'harness(as_of="2026-03"): mock the API as of that day or month. '
+    'harness(contract="contract.yaml"): overrides written by `responses-harness learn`.',
+    "cassette(name, pace=False, as_script=False): answer the requests of the test from this cassette, such as "
+    '"openai/scenarios/weather"; with pace=True as slowly as recorded; with as_script=True its answers are the script '
+    "of the mock, regardless of the requests. `pytest --record` records it.",
+)
+"""The markers, as `pytest --markers` describes them."""
+RECORD_MODES = ("new", "all", "rules")
+"""The modes of `--record`: only what no cassette holds, everything again, or the cassettes of rules again."""
+TRACE_MODES = ("failed", "all", "off")
+REPORT_SUFFIXES = (".json", ".html", ".xml", ".sarif", ".md")
+"""The suffixes of `harness.report.formats`, which takes a while to import."""
+_OF_A_RUN = ("--record", "--harness-report", "--harness-fail-under", "--harness-forecast", "--harness-model")
+"""The options that concern a run even if no test uses the mock."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini options that set the marker's defaults."""
+def declare_options(parser: pytest.Parser) -> None:
+    """Declare the options of the command line and of the ini file."""
+    parser.addini(
+        ENV_INI,
+        "when OPENAI_BASE_URL and OPENAI_API_KEY point to the mock: while a test uses it (test), or from before collection "
+        "to the end of the run (session), for clients created at import",
+        default=ENV_VALUES[0],
+    )
+    parser.addini(
+        CASSETTES_INI, "the folder of cassettes, relative to the project root (cassettes)", default="cassettes"
+    )
     parser.addini(
         REFUSALS_INI,
         "the effect of an unexpected refusal: fail (the default), allow, or rules and areas to allow",
         type="args",
-        default=[REFUSALS_VALUES[0]],
+        default=["fail"],
     )
     parser.addini(
         REQUESTS_INI,
         "a test that asked for `mock` and sent it no request is listed at the end (list, the default), permitted (allow) or "
         "fails (required)",
-        default=LIST,
+        default="list",
     )
-    parser.addini(CONTRACT_INI, f"a file written by `{COMMAND} learn`, relative to the project root", default="")
-    parser.getgroup("harness").addoption(
+    parser.addini(CONTRACT_INI, "a file written by `responses-harness learn`, relative to the project root", default="")
+    group = parser.getgroup("harness")
+    group.addoption(
+        "--record",
+        nargs="?",
+        const="new",
+        default=None,
+        metavar="new|all|rules",
+        help="call the live API and record its answers: requests without a recording (new), all requests (all), or the "
+        "cassettes of rules (rules). Without it cassettes are replayed, and the live API is not called.",
+    )
+    group.addoption(
         CONTRACT_OPTION,
         metavar="FILE",
         default="",
-        help=f"overrides of the mock's contract, written by `{COMMAND} learn`.",
+        help="overrides of the mock's contract, written by `responses-harness learn`.",
+    )
+    group = parser.getgroup("responses-harness")
+    group.addoption(
+        "--harness-trace",
+        choices=TRACE_MODES,
+        metavar="|".join(TRACE_MODES),
+        help="write a file with all exchanges for each of these tests, which `responses-harness view` opens; "
+        "the default is failed where the variable CI is set, else off",
+    )
+    group.addoption(
+        "--harness-trace-dir",
+        type=Path,
+        default=Path("harness-traces"),
+        metavar="DIR",
+        help="the folder of these files; the default is harness-traces",
+    )
+    group.addoption(
+        "--harness-report",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="write the exchanges of the tests with the API, in the format of the suffix: "
+        f"{' '.join(REPORT_SUFFIXES)}; without a suffix Markdown is appended, as to $GITHUB_STEP_SUMMARY",
+    )
+    group.addoption(
+        "--harness-fail-under",
+        type=float,
+        metavar="PCT",
+        help="fail a run whose requests exercised less than this percentage of the rules",
+    )
+    group.addoption(
+        "--harness-forecast",
+        nargs="?",
+        const="all",
+        default="",
+        metavar="DATE",
+        help="list the tests whose models will be gone by a day or month, or with an announced end; write =DATE",
+    )
+    group.addoption(
+        "--harness-model",
+        default="",
+        metavar="NAME",
+        help="list the requests that another model would refuse or take otherwise, and fail the run for them",
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker `harness`."""
-    config.addinivalue_line(
-        "markers",
-        'harness(unused="fail"): unused turns fail the test; unused="allow" permits them. '
-        'harness(losses="fail"): so do parts of an answer that the client lost; losses="allow" permits all losses, '
-        'losses=["citation-dropped"] these, "strict" also reports those that may be intended. '
-        'harness(refusals="fail"): so do unexpected refusals; refusals="allow" permits all, '
-        'refusals=["call_needs_output", "tools"] those of these rules and areas. '
-        'harness(webhooks="fail"): so do mistakes of a webhook receiver; webhooks="allow" permits all, '
-        'webhooks=["webhook-late"] these. '
-        'harness(client="fail"): so do client mistakes that cannot be intended; client="strict" reports all mistakes, '
-        'client=["no-backoff"] permits these, client="allow" all; with patience=2 a client may wait two seconds for an '
-        "answer. "
-        'harness(requests="required"): a test that sends no request fails; with "allow" it is not listed. '
-        'harness(dialect="azure"): the mock and the environment are those of one provider (openai, azure, foundry). '
-        'harness(key="sk-test"): requests with this key belong to the test, too. '
-        "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
-        'harness(as_of="2026-03"): mock the API as of that day or month. '
-        f'harness(contract="contract.yaml"): overrides written by `{COMMAND} learn`.',
-    )
+def has_options(config: pytest.Config) -> bool:
+    """Return whether the command line has an option that concerns a run even if no test uses the mock."""
+    return any(config.getoption(name) for name in _OF_A_RUN)
 
 
-def overrides_of(node: pytest.Item) -> Overrides | None:
-    """Return the overrides of a test: of its marker, else of the command line, else of the project.
-
-    Read once per run.
-    """
-    from harness.overrides.project_file import find_project_file, read_overrides
-
-    config, marked = node.config, read_marker_options(node).get("contract")
-    option = config.getoption(CONTRACT_OPTION)
-    if marked:
-        file = config.rootpath / marked
-    elif option:
-        file = Path(config.invocation_params.dir, option)
-    elif found := find_project_file(config.rootpath, config.getini(CONTRACT_INI)):
-        file = found
-    else:
-        return None
-    known = config.stash.setdefault(_CONTRACTS_STASH_KEY, {})
-    if file not in known:
-        read = read_overrides(file)
-        known[file] = replace(read, file=read.file.replace(f"{config.rootpath.as_posix()}/", ""))
-    return known[file]
-
-
-def read_marker_options(node: pytest.Item) -> dict[str, Any]:
-    """Read the options of a test's `harness` markers, of which the closest takes precedence; ConfigError if invalid."""
-    chosen: dict[str, Any] = {
-        "unused": UNUSED_VALUES[0],
-        "losses": LOSSES_VALUES[0],
-        "refusals": _read_refusals_ini(node.config),
-        "requests": _read_requests_ini(node.config),
-    }
-    for marker in reversed(list(node.iter_markers("harness"))):
-        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
-        if unknown:
-            near = next((name for name in marker.kwargs if name not in MARKER_VALUES), "")
-            raise ConfigError(
-                f"@pytest.mark.harness({', '.join(unknown)}): the options are {', '.join(MARKER_VALUES)}, as in "
-                f"unused='allow'.{_suggest(near, MARKER_VALUES)}"
-            )
-        for name, value in marker.kwargs.items():
-            if problem := _describe_misfit(name, value):
-                raise ConfigError(f"@pytest.mark.harness({name}={value!r}): {problem}")
-        chosen |= marker.kwargs
-    return chosen
-
-
-def allowed_refusals(node: pytest.Item) -> Sequence[str]:
-    """Return the rules and areas by which requests of a test may be refused."""
-    return _allowed_names(read_marker_options(node)["refusals"])
-
-
-def allowed_mistakes(node: pytest.Item) -> Sequence[str]:
-    """Return the mistakes that webhook receivers may make in a test, or `allow` for all of them."""
-    option = read_marker_options(node).get("webhooks", WEBHOOKS_VALUES[0])
-    return option if isinstance(option, list) else [option] if option != WEBHOOKS_VALUES[0] else []
-
-
-def judge_client(world: World, options: Mapping[str, Any]) -> None:
-    """Make a World judge its client as the options of its test say."""
-    from harness.analysis.judgement import FAIL, PATIENCE, AllowedMistakes, ClientJudgement
-
-    option = options.get("client", FAIL)
-    named = option if isinstance(option, list) else []
-    allowed = (AllowedMistakes(named, world.exchanges, always=True),) if named else ()
-    if option != FAIL or "patience" in options:
-        world.client = ClientJudgement(
-            FAIL if named or isinstance(option, list) else option, allowed, options.get("patience", PATIENCE)
-        )
-
-
-def project_refusals(config: pytest.Config) -> Sequence[str]:
-    """Return the rules and areas by which requests that belong to no test may be refused."""
-    return _allowed_names(_read_refusals_ini(config))
-
-
-def _allowed_names(option: Any) -> Sequence[str]:
-    from harness.world.refusals import ANY
-
-    return option if isinstance(option, list) else [ANY] if option == "allow" else []
-
-
-def _read_refusals_ini(config: pytest.Config) -> Any:
-    """Read the ini option: one of `REFUSALS_VALUES`, or a list; ConfigError for anything else."""
-    words: list[str] = config.getini(REFUSALS_INI)
-    value = words[0] if len(words) == 1 and words[0] in REFUSALS_VALUES else words
-    if problem := _describe_misfit("refusals", value):
-        raise ConfigError(f"{REFUSALS_INI} = {' '.join(words)}: {problem}")
-    return value
-
-
-def _read_requests_ini(config: pytest.Config) -> str:
-    """Read the ini option: one of `REQUESTS_VALUES`; ConfigError for anything else."""
-    value: str = config.getini(REQUESTS_INI)
-    if problem := _describe_misfit("requests", value):
-        raise ConfigError(f"{REQUESTS_INI} = {value}: {problem}")
-    return value
-
-
-def _describe_misfit(name: str, value: Any) -> str:
-    """Describe what is wrong with the value of an option; empty if it is valid."""
-    if name == "key":
-        is_text = isinstance(value, str) and value.strip()
-        return "" if is_text else "pass the API key that the program sends, as in key='sk-test'."
-    if name == "patience":
-        is_positive = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
-        return "" if is_positive else "pass the seconds that a client may wait for an answer, as in patience=2."
-    if name == "contract":
-        return "" if isinstance(value, str) and value else "pass the name of a file, as in contract='contract.yaml'."
-    if name == "tls":
-        return "" if isinstance(value, bool) else "use True or False."
-    if name == "as_of":
-        return _describe_misfit_date(value)
-    if name == "refusals" and isinstance(value, list):
-        from harness.world.refusals import describe_unknown_rule
-
-        return describe_unknown_rule(value)
-    # These options take a single word or a list of ids.
-    ids = _ids_of(name) if name in ("losses", "webhooks", "client") and isinstance(value, list) else ()
-    if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
-        return ""
-    known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
-    listed = {"losses": "losses", "webhooks": "mistakes", "client": "mistakes", "refusals": "rules and areas"}
-    lists = {option: f" or a list of {names} to allow" for option, names in listed.items()}
-    wrong = next((id for id in value if id not in ids), "") if ids else value
-    near = _suggest(wrong, ids or MARKER_VALUES[name])
-    return f"use {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}.{near}"
-
-
-def _suggest(name: object, known: Iterable[str]) -> str:
-    """Suggest the nearest of the known names, as a sentence to append; empty if none is near."""
-    from harness.core.registry import suggest_name
-
-    suggestion = suggest_name(name, known)
-    return f" {suggestion}" if suggestion.startswith("Did") else ""
-
-
-def _describe_misfit_date(value: object) -> str:
-    from harness.core.dates import parse_as_of
-
-    try:
-        parse_as_of(value)
-    except ConfigError as problem:
-        return str(problem).partition(": ")[2]
-    return ""
-
-
-def _ids_of(option: str) -> tuple[str, ...]:
-    """Return the ids that an option may list: losses, or mistakes of webhook receivers or of clients."""
-    if option == "webhooks":
-        from harness.analysis.receivers import RECEIVER_MISTAKES
-
-        return tuple(RECEIVER_MISTAKES)
-    if option == "client":
-        import harness.analysis.client_mistakes
-        from harness.analysis.client_mistake import CLIENT_MISTAKES
-
-        return tuple(CLIENT_MISTAKES)
-    import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.analysis.loss import LOSSES
-
-    return tuple(LOSSES)
+def separate_record_mode(args: list[str]) -> None:
+    """Read `--record tests/` as `--record=new tests/`: the argument after it is not a mode."""
+    for place, arg in enumerate(args):
+        if arg == "--record" and args[place + 1 : place + 2] and args[place + 1] not in RECORD_MODES:
+            args[place] = "--record=new"

@@ -7,7 +7,6 @@ the same with pytest-xdist. Without the options a summary holds no exchanges.
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
@@ -19,12 +18,14 @@ import pytest
 
 from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
-from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes, uses_harness
+from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes
 from harness.pytest_plugin.late import late_requests
-from harness.pytest_plugin.options import read_marker_options
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses, sent_nothing
+from harness.pytest_plugin.marks import read_marker_options
+from harness.pytest_plugin.options import RECORD_MODES
+from harness.pytest_plugin.plugin import WORLD_STASH_KEY, uses_harness
 from harness.pytest_plugin.traces import CAPTURED_STASH_KEY, PROBLEM, TraceWriter, show_test
-from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
+from harness.pytest_plugin.verdict import find_losses, sent_nothing
+from harness.report.formats import ACTIONS_VARIABLE, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -53,59 +54,28 @@ class _TestProgress(NamedTuple):
 
 
 _PROGRESS_STASH_KEY = pytest.StashKey[_TestProgress]()
-_OUTLOOK_STASH_KEY = pytest.StashKey["Outlook | None"]()
 _AHEAD = "ahead"
 """The member of a summary with what becomes of a test's requests."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    group = parser.getgroup("responses-harness")
-    group.addoption(
-        "--harness-report",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help=f"write the exchanges of the tests with the API, in the format of the suffix: {' '.join(FORMATS)}; "
-        "without a suffix Markdown is appended, as to $GITHUB_STEP_SUMMARY",
-    )
-    group.addoption(
-        "--harness-fail-under",
-        type=float,
-        metavar="PCT",
-        help="fail a run whose requests exercised less than this percentage of the rules",
-    )
-    group.addoption(
-        "--harness-forecast",
-        nargs="?",
-        const="all",
-        default="",
-        metavar="DATE",
-        help="list the tests whose models will be gone by a day or month, or with an announced end; write =DATE",
-    )
-    group.addoption(
-        "--harness-model",
-        default="",
-        metavar="NAME",
-        help="list the requests that another model would refuse or take otherwise, and fail the run for them",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Check the options before the first test runs."""
-    for file in config.getoption("--harness-report"):
-        if why := why_unwritable(file):
-            raise pytest.UsageError(add_section(f"--harness-report={file}: {why}", "options-and-files"))
+def make_reporter(config: pytest.Config) -> _Reporter:
+    """Make what reports a run; UsageError for an invalid option."""
     try:
-        config.stash[_OUTLOOK_STASH_KEY] = _read_outlook(config)
+        _check_options(config)
+        return _Reporter(config, _read_outlook(config))
     except ConfigError as problem:
         raise pytest.UsageError(add_section(str(problem), "options-and-files")) from None
-    least = config.getoption("--harness-fail-under")
+
+
+def _check_options(config: pytest.Config) -> None:
+    for file in config.getoption("--harness-report"):
+        if why := why_unwritable(file):
+            raise ConfigError(f"--harness-report={file}: {why}")
+    mode, least = config.getoption("--record"), config.getoption("--harness-fail-under")
+    if mode is not None and mode not in RECORD_MODES:
+        raise ConfigError(f"--record={mode}: use one of {', '.join(RECORD_MODES)}; alone it means new.")
     if least is not None and not 0 <= least <= 100:
-        told = f"--harness-fail-under={least:g}: pass a number from 0 to 100."
-        raise pytest.UsageError(add_section(told, "options-and-files"))
-    config.pluginmanager.register(_Reporter(config), "harness-reporter")
+        raise ConfigError(f"--harness-fail-under={least:g}: pass a number from 0 to 100.")
 
 
 def _read_outlook(config: pytest.Config) -> Outlook | None:
@@ -127,17 +97,14 @@ def _row_of(summary: dict[str, Any]) -> dict[str, Any]:
 class _Reporter:
     """The summaries of a run's tests by id; for a test that was run again, the last one."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, outlook: Outlook | None) -> None:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
         self.plugins = config.pluginmanager
-        self.outlook = config.stash[_OUTLOOK_STASH_KEY]
+        self.outlook = outlook
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
         self.with_views = any(map(is_page, self.files))
         self.traces = TraceWriter(config)
-        self.began = time.time()
-        self.root = config.rootpath
-        self.command = ["pytest", *map(str, config.invocation_params.args)]
         self.is_worker = hasattr(config, "workerinput")
         self.late = late_requests(config)
         self.summaries: dict[str, dict[str, Any]] = {}
@@ -276,16 +243,13 @@ class _Reporter:
     def _build_report(self) -> Report:
         from harness.report.api_coverage import merge_coverage
         from harness.report.report import Report, ReportCase, RunFacts
-        from harness.viewer.run_facts import collect_facts
 
         summaries = self.summaries.values()
         hit = merge_coverage(
             {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
         )
         cases = [ReportCase.from_json(summary["case"]) for summary in summaries if "case" in summary]
-        facts = RunFacts()
-        if self.with_views:
-            facts = collect_facts("pytest", self.root, self.began, time.time() - self.began, self.command)
+        facts = self.traces.collect_facts("pytest") if self.with_views else RunFacts()
         facts = replace(facts, outcomes=self._count_outcomes())
         return Report(cases, hit=hit, unknown_models=self._sum_unknown_models(), facts=facts)
 

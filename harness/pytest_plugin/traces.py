@@ -14,39 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import COMMAND
+from harness.pytest_plugin.plugin import STARTED_STASH_KEY
 
 if TYPE_CHECKING:
-    from harness.report.report import ReportCase
+    from harness.report.report import ReportCase, RunFacts
     from harness.viewer.page_data import ShownCase
     from harness.world.world import World
 
-MODES = ("failed", "all", "off")
 FAILED = ("failed", "error")
-DEFAULT_FOLDER = "harness-traces"
 TRACE, PROBLEM = "trace", "trace_problem"
 """The members of a summary about a trace: its file, or why it could not be written."""
 CAPTURED_STASH_KEY = pytest.StashKey[list[tuple[str, str]]]()
 """What a test printed and logged: pairs of a title and a text."""
 _NO_CI = ("", "0", "false")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    group = parser.getgroup("responses-harness")
-    group.addoption(
-        "--harness-trace",
-        choices=MODES,
-        metavar="|".join(MODES),
-        help=f"write a file with all exchanges for each of these tests, which `{COMMAND} view` opens; "
-        "the default is failed where the variable CI is set, else off",
-    )
-    group.addoption(
-        "--harness-trace-dir",
-        type=Path,
-        default=Path(DEFAULT_FOLDER),
-        metavar="DIR",
-        help=f"the folder of these files; the default is {DEFAULT_FOLDER}",
-    )
 
 
 class TraceWriter:
@@ -58,7 +38,7 @@ class TraceWriter:
         self.folder = config.invocation_params.dir / config.getoption("--harness-trace-dir")
         self._root = config.rootpath
         self._command = ["pytest", *map(str, config.invocation_params.args)]
-        self._began = time.time()
+        self._began = config.stash[STARTED_STASH_KEY]
 
     def wants(self, outcome: str) -> bool:
         """Return whether a test with this outcome gets a trace."""
@@ -66,16 +46,21 @@ class TraceWriter:
 
     def write(self, item: pytest.Item, case: ReportCase, world: World) -> dict[str, Any]:
         """Write the trace of a test, and return the members for its summary."""
-        from harness.viewer.run_facts import collect_facts
         from harness.viewer.trace import write_trace
 
-        facts = collect_facts("trace", self._root, self._began, time.time() - self._began, self._command)
+        facts = self.collect_facts("trace")
         try:
             return {TRACE: str(write_trace(self.folder, facts, show_test(item, case, world)))}
         except OSError as problem:
             return {
                 PROBLEM: f"--harness-trace: {problem.filename or self.folder}: cannot be written: {problem.strerror}."
             }
+
+    def collect_facts(self, source: str) -> RunFacts:
+        """Return the facts of the run."""
+        from harness.viewer.run_facts import collect_facts
+
+        return collect_facts(source, self._root, self._began, time.time() - self._began, self._command)
 
     def remove(self, item: pytest.Item) -> None:
         """Remove the trace of an earlier run of a test that gets none now."""

@@ -1,47 +1,15 @@
-"""A mark `harness` that makes no sense is an error of its test, which says what may stand there."""
+"""What pytest lists of the options and markers."""
 
 from __future__ import annotations
 
+from harness.pytest_plugin.options import REPORT_SUFFIXES
+from harness.report.formats import FORMATS
 from tests.support.inner_run import Run
 
-NAMES = "unused, losses, refusals, webhooks, client, requests, patience, dialect, key, as_of, contract, tls"
-KNOWN = f"the options are {NAMES}, as in unused='allow'."
-KEY = "pass the API key that the program sends, as in key='sk-test'."
-NO_DATE = "is not a date; pass a day or a month, such as 2026-03-15 or 2026-03."
-PATIENCE = "pass the seconds that a client may wait for an answer, as in patience=2."
-WRONG = {
-    "unusd='allow'": f"(unusd=…): {KNOWN} Did you mean 'unused'?",
-    "refusal='allow'": f"(refusal=…): {KNOWN} Did you mean 'refusals'?",
-    "'allow'": f"('allow'): {KNOWN}",
-    "unused=True": "(unused=True): use one of 'fail', 'allow'.",
-    "unused='alow'": "(unused='alow'): use one of 'fail', 'allow'. Did you mean 'allow'?",
-    "losses='some'": "(losses='some'): use one of 'fail', 'allow', 'strict' or a list of losses to allow.",
-    "losses=['call-drop']": "(losses=['call-drop']): use some of '",
-    "losses=['citation-droped']": "Did you mean 'citation-dropped'?",
-    "losses=[[]]": "(losses=[[]]): use some of '",
-    "webhooks=['webhook-lat']": "Did you mean 'webhook-late'?",
-    "client='strct'": "use one of 'fail', 'allow', 'strict' or a list of mistakes to allow. Did you mean 'strict'?",
-    "client=['no-backof']": "Did you mean 'no-backoff'?",
-    "patience=0": f"(patience=0): {PATIENCE}",
-    "patience=True": f"(patience=True): {PATIENCE}",
-    "dialect='aws'": "(dialect='aws'): use one of 'openai', 'azure', 'foundry'.",
-    "key=''": f"(key=''): {KEY}",
-    "key=' '": f"(key=' '): {KEY}",
-    "key=3": f"(key=3): {KEY}",
-    "key=['sk-test']": f"(key=['sk-test']): {KEY}",
-    "as_of='soon'": f"(as_of='soon'): 'soon' {NO_DATE}",
-    "as_of=202603": f"(as_of=202603): 202603 {NO_DATE}",
-    "tls='yes'": "(tls='yes'): use True or False.",
-    "tls=1": "(tls=1): use True or False.",
-    "tls=None": "(tls=None): use True or False.",
-}
-"""Marks, and what is said of each."""
+
+def test_the_marker_is_declared(run: Run) -> None:
+    run("", "--markers").shows('@pytest.mark.harness(unused="fail"): *')
 
 
-def test_each_says_what_may_stand_there(run: Run) -> None:
-    tests = (f"@pytest.mark.harness({mark})\ndef test_{number}(mock): ...\n" for number, mark in enumerate(WRONG))
-    result = run("".join(tests))
-    result.assert_outcomes(errors=len(WRONG))
-    said = [line for line in result.outlines if line.startswith("@pytest.mark.harness(")]
-    assert len(said) == len(WRONG)
-    assert [(line, words) for line, words in zip(said, WRONG.values(), strict=True) if words not in line] == []
+def test_the_help_lists_every_format_of_a_report() -> None:
+    assert tuple(FORMATS) == REPORT_SUFFIXES

@@ -98,23 +98,13 @@ def pytest_sessionfinish():
     result.stdout.fnmatch_lines(["*<Function test_it>", "*loaded: []"])
 
 
-def test_the_marker_is_declared(run):
-    run("", "--markers").shows('@pytest.mark.harness(unused="fail"): *')
-
-
-MIXED = """
+PASSING = """
 import pytest
 
 def test_passes(): ...
 
-def test_fails():
-    assert ["a", "b"] == ["a", "c"]
-
 def test_is_skipped():
     pytest.skip("not here")
-
-@pytest.mark.usefixtures("no_such_fixture")
-def test_has_an_error(): ...
 """
 NOTING = """
 import os, pytest, sys
@@ -131,16 +121,8 @@ def pytest_unconfigure():
     note("end")
 """
 LOADED_UNUSED = {
-    *("responses_harness_pytest", "harness", "harness.core", "harness.report"),
-    *(f"harness.core.{name}" for name in ("errors", "headers", "registry", "text")),
-    "harness.pytest_plugin",
-    *(f"harness.pytest_plugin.{name}" for name in ("after_recording", "as_script", "cassettes", "causes", "clients")),
-    *(
-        f"harness.pytest_plugin.{name}"
-        for name in ("client_origin", "environment", "guard", "hints", "late", "options")
-    ),
-    *(f"harness.pytest_plugin.{name}" for name in ("plugin", "reports", "tls", "traces")),
-    "harness.report.formats",
+    *("responses_harness_pytest", "harness", "harness.pytest_plugin"),
+    *("harness.pytest_plugin.plugin", "harness.pytest_plugin.options"),
 }
 """All that the plugin may import in a project whose tests do not use it: it costs every run of that project."""
 
@@ -152,17 +134,18 @@ LOADED_UNUSED = {
     ids=["alone", "junit", "xdist"],
 )
 def test_a_project_that_does_not_use_the_plugin_loads_little_of_it(pytester, options):
-    pytester.makepyfile(MIXED)
+    pytester.makepyfile(PASSING)
     pytester.makeconftest(NOTING)
 
     def loaded(*more: str) -> list[set[str]]:
         for file in pytester.path.glob("*.modules"):
             file.unlink()
         result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, *more, timeout=SECONDS)
-        result.assert_outcomes(passed=1, failed=1, skipped=1, errors=1)
+        result.assert_outcomes(passed=1, skipped=1)
         return [set(file.read_text().split()) for file in pytester.path.glob("*.modules")]
 
     without = set[str]().union(*loaded("-p", "no:responses_harness"))
-    for modules in (noted := loaded()):
-        assert modules - without == LOADED_UNUSED
+    noted = loaded()
     assert len(noted) == (6 if "-n" in options else 2)  # at the start and at the end, in each process
+    # The controller of xdist reports what its workers find.
+    assert sum(modules - without == LOADED_UNUSED for modules in noted) == (4 if "-n" in options else 2)

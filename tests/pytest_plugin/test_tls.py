@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+import sys
 
 import pytest
 
 from harness.core.errors import install_command
 from harness.drive import FoundryCredential
-from harness.pytest_plugin import tls
+from harness.pytest_plugin import clients
 from tests.support.inner_run import Run
 from tests.support.slow import slow_except
 
@@ -81,6 +82,7 @@ early = openai.OpenAI()
     def test_a_test_that_speaks_tls_says_which_clients_do_not_trust_it(self, run: Run) -> None:
         run(f"""
 import ssl
+import sys
 early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 {SECURE}def test_it(mock):
     with openai.OpenAI(http_client=early, max_retries=0) as made:
@@ -144,5 +146,5 @@ def test_it(project):
 
 
 def test_nothing_is_done_to_aiohttp_where_it_has_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tls.sys.modules, "aiohttp.connector", ssl)
-    tls._trust_in_aiohttp("no certificate")
+    monkeypatch.setitem(sys.modules, "aiohttp.connector", ssl)
+    clients._trust_in_aiohttp("no certificate")

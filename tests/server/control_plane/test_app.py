@@ -12,8 +12,9 @@ import pytest
 from harness.contract.rule import RULES
 from harness.core.limits import Limits
 from harness.items import message
+from harness.server.control_plane.app import CONTROLS
 from harness.server.http_server import Server, serve_in_thread
-from harness.server.mock_api import MockApi
+from harness.server.mock_api import CONTROL_ROOT, MockApi
 from tests.support.servers.json_client import KeyClient
 from tests.support.tools import functions
 
@@ -42,9 +43,9 @@ class TestWhatAChatSends:
     SENT: ClassVar[list[Any]] = ["Plan the release.", PLANNED, "And who reads the reports?"]
 
     def ask(self, client: KeyClient, *items: Any) -> dict[str, Any]:
-        assert client.send("POST", "/_harness/said", {"items": self.SENT}) == (200, {"turn": 1})
+        assert client.act("said", {"items": self.SENT}) == (200, {"turn": 1})
         client.ask([{"role": "user", "content": item} if isinstance(item, str) else item for item in items])
-        return client.send("GET", "/_harness/report")[1]
+        return client.look("report")
 
     def test_what_a_chat_sends_is_compared_with_what_reaches_the_model(self, client: KeyClient) -> None:
         verdict = self.ask(client, self.SENT[0], self.SENT[2])["verdict"]
@@ -52,62 +53,55 @@ class TestWhatAChatSends:
             'Loss sent-changed in request 1: message "The release is planned.", in the conversation that the chat UI '
             "continues in turn 1, is not in this request"
         )
-        assert [lost["loss"] for lost in client.send("GET", "/_harness/losses")[1]] == ["sent-changed"]
+        assert [lost["loss"] for lost in client.look("losses")] == ["sent-changed"]
 
     def test_what_a_chat_sends_has_all_reached_it(self, client: KeyClient) -> None:
         assert self.ask(client, *self.SENT)["verdict"] is None
 
     @pytest.mark.parametrize("items", [[], "Who?", [7], [{"role": "assistant", "content": "Hi."}], None])
     def test_what_a_chat_sends_ends_with_a_message_of_the_user(self, client: KeyClient, items: Any) -> None:
-        status, told = client.send("POST", "/_harness/said", {"items": items})
-        assert (status, "Pass a list of items, of which the last is a user message." in told["error"]["message"]) == (
-            400,
-            True,
-        )
+        assert "Pass a list of items, of which the last is a user message." in client.refused("said", {"items": items})
 
 
 class TestAScript:
     def test_a_script_is_a_list_of_turns_each_an_item_or_a_list_of_items(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"}
-        added = client.send("POST", "/_harness/script", {"turns": [said_text("one"), [said_text("two"), call]]})
+        added = client.act("script", {"turns": [said_text("one"), [said_text("two"), call]]})
         assert added == (200, {"turns": 2})
         assert client.text() == "one"
         assert [item["type"] for item in client.ask(tools=functions("f"))[1]["output"]] == ["message", "function_call"]
 
     def test_a_script_may_say_a_turn_as_a_text(self, client: KeyClient) -> None:
-        assert client.send("POST", "/_harness/script", {"turns": ["one", ["two"]]}) == (200, {"turns": 2})
-        client.send("POST", "/_harness/script", {"script": ["three"]})
+        assert client.act("script", {"turns": ["one", ["two"]]}) == (200, {"turns": 2})
+        client.act("script", {"script": ["three"]})
         assert [client.text() for _ in range(3)] == ["one", "two", "three"]
 
     def test_a_script_may_have_a_call_that_the_request_does_not_allow(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}"}
         built = {"function_call": {"name": "f", "off_schema": True}}
         turns = [call, {**call, "off_schema": True}, built, [call, {"completed": {"off_schema": True}}]]
-        client.send("POST", "/_harness/script", {"turns": turns})
+        client.act("script", {"turns": turns})
         assert [client.ask()[0] for _ in turns] == [418, 200, 200, 200]
 
     def test_a_script_may_end_a_turn_with_how_its_response_ends(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
+        client.act("script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
         assert client.ask()[1]["status"] == "incomplete"
 
     def test_grows_with_each_post(self, client: KeyClient) -> None:
         for number in (1, 2):
-            assert client.send("POST", "/_harness/script", {"turns": [said_text(str(number))]}) == (
-                200,
-                {"turns": number},
-            )
+            assert client.act("script", {"turns": [said_text(str(number))]}) == (200, {"turns": number})
         assert [client.text(), client.text()] == ["1", "2"]
 
     def test_a_script_may_have_conditions(self, client: KeyClient) -> None:
         route = {"when": {"instructions": "planner", "tools": ["f"]}, "turns": [said_text("a plan")]}
-        assert client.send("POST", "/_harness/script", route) == (200, {"turns": 1})
-        client.send("POST", "/_harness/script", {"when": None, "turns": [said_text("else")]})
+        assert client.act("script", route) == (200, {"turns": 1})
+        client.act("script", {"when": None, "turns": [said_text("else")]})
         tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
         assert client.text(instructions="You are the planner", tools=tools) == "a plan"
         assert client.text() == "else"
 
     def test_a_script_is_of_one_key_alone(self, client: KeyClient, server: Server) -> None:
-        client.send("POST", "/_harness/script", {"turns": [said_text("mine")]})
+        client.act("script", {"turns": [said_text("mine")]})
         assert KeyClient(server.port, "sk-another-key").text() == "unscripted"
         assert client.text() == "mine"
 
@@ -129,9 +123,7 @@ class TestAScript:
             ([], 'the body must be an object: {"turns": '),
             ({}, "nothing is scripted. Add `script:`, `when:` or a setting: organization, "),
             ({"turns": []}, "turns: turns is []. Pass a list with at least one entry."),
-            ({"turns": {}}, "turns: turns is {}. Pass a list with at least one entry."),
             ({"turns": [[]], "when": {"input": "hi"}}, "turns[0]: [] is not a turn. Pass a text, an item ("),
-            ({"turns": [5]}, "turns[0]: 5 is not a turn. Pass a text, an item ("),
             ({"turns": [[5]]}, "turns[0][0]: 5 is not an item"),
             (
                 {"turns": ["hang_up"]},
@@ -139,13 +131,10 @@ class TestAScript:
             ),
             ({"turns": ["\ud800"]}, "turns[0]: str is not valid UTF-8"),
             ({"turn": [HI]}, "turn: no key 'turn'. Did you mean 'turns'?"),
-            ({"x": [HI]}, "Known: script, when, repeat, "),
             ({"x": [HI]}, ", turns."),
-            ({"turns": [{"type": [4]}]}, "turns[0]: type is [4]. Pass a text."),
             ({"turns": [{"failed": "\ud800"}]}, "turns[0]: str is not valid UTF-8"),
             ({"turns": [HI], "when": {"input": "\ud800"}}, "when: str is not valid UTF-8"),
             ({"organization": {"name": "\ud800"}}, "organization: str is not valid UTF-8"),
-            ({"turns": [HI], "repeat": 1}, "repeat: repeat is 1. Pass true or false."),
             ({"turns": [HI], "script": [HI]}, "no key 'script'. Known: turns, when, repeat."),
             (
                 {"script": [HI], "citations": "never"},
@@ -161,18 +150,13 @@ class TestAScript:
                 {"turns": [HI], "when": "planner"},
                 'when: "planner" is not an object. Its members: instructions, ',
             ),
-            ({"turns": [HI], "when": ["input"]}, 'when: ["input"] is not an object. Its members'),
-            ({"turns": [HI], "when": 0}, "when: 0 is not an object. Its members"),
             ({"turns": [HI], "when": {"input": 3}}, "when.input: input is 3. Pass a text, or a pattern."),
-            ({"turns": [HI], "when": {"tools": [3]}}, "when.tools: tools is [3]. Pass a text, a list of names"),
         ],
     )
     def test_a_script_that_cannot_be_read_says_why_and_adds_nothing(
         self, client: KeyClient, body: Any, problem: str
     ) -> None:
-        status, said = client.send("POST", "/_harness/script", body)
-        assert (status, said["error"]["type"]) == (400, "harness_error")
-        assert problem in said["error"]["message"]
+        assert problem in client.refused("script", body)
         assert client.text() == "unscripted"
 
 
@@ -180,16 +164,16 @@ class TestTheJournal:
     def test_the_journal_holds_every_exchange_in_order(self, client: KeyClient) -> None:
         client.ask("one")
         client.ask(temperature="hot")
-        one, other = client.send("GET", "/_harness/exchanges")[1]
+        one, other = client.look("exchanges")
         assert one["request"] == {"method": "POST", "path": "/responses", "body": {"model": "gpt-4.1", "input": "one"}}
         assert (one["number"], one["status"], one["rule"], one["answer"]["object"]) == (1, 200, None, "response")
         assert (other["number"], other["status"], other["rule"]) == (2, 400, "invalid_type")
         assert other["answer"]["error"]["param"] == "temperature"
 
     def test_the_journal_says_what_nobody_took_and_what_nobody_answered(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"when": {"input": "x"}, "turns": [HI, HI]})
+        client.act("script", {"when": {"input": "x"}, "turns": [HI, HI]})
         client.ask("y")
-        said = client.send("GET", "/_harness/unused")[1]
+        said = client.look("unused")
         assert said["unused"] == 2
         assert len(said["problems"]) == 1
         assert said["problems"][0].startswith("No turn answers this request. The closest is when(input='x')")
@@ -205,22 +189,22 @@ class TestTheJournal:
     ) -> None:
         ids = []
         for name in ("asks", "answers", "asks"):
-            assert client.send("POST", "/_harness/world", {"name": name}) == (200, {"name": name})
+            assert client.act("world", {"name": name}) == (200, {"name": name})
             assert client.send("GET", "/_harness/exchanges") == (200, [])
-            client.send("POST", "/_harness/script", {"script": [{"message": "Hi."}]})
+            client.act("script", {"script": [{"message": "Hi."}]})
             ids.append(client.ask()[1]["id"])
         assert ids[0] == ids[2] != ids[1]
-        assert client.send("POST", "/_harness/world", {})[0] == 400
+        assert client.act("world", {})[0] == 400
 
     @pytest.mark.parametrize(("language", "advice"), [("json", '{"script": ['), ("javascript", "await mock.script(")])
     def test_the_journal_begins_in_the_language_of_its_user(
         self, client: KeyClient, language: str, advice: str
     ) -> None:
-        client.send("POST", "/_harness/world", {"name": "asks", "language": language})
-        client.send("POST", "/_harness/script", {"script": [{"message": "Hi."}]})
+        client.act("world", {"name": "asks", "language": language})
+        client.act("script", {"script": [{"message": "Hi."}]})
         client.ask()
         assert advice in client.ask()[1]["error"]["message"]
-        assert client.send("POST", "/_harness/world", {"name": "asks", "language": "klingon"})[0] == 400
+        assert client.act("world", {"name": "asks", "language": "klingon"})[0] == 400
 
 
 class TestTheServer:
@@ -232,7 +216,7 @@ class TestTheServer:
             assert KeyClient(own.port, "").send("GET", "/_harness/health")[1]["worlds"] == 1
 
     def test_the_server_lists_the_rules_in_order(self, client: KeyClient) -> None:
-        said = client.send("GET", "/_harness/rules")[1]
+        said = client.look("rules")
         assert [item["id"] for item in said] == list(RULES)
         assert all(list(item) == ["id", "area", "summary", "level", "message"] for item in said)
 
@@ -248,94 +232,68 @@ class TestTheServer:
         assert said["error"]["message"].startswith("no World: send `Authorization: Bearer sk-…`")
 
     def test_describes_itself(self, client: KeyClient) -> None:
-        paths = client.send("GET", "/_harness/openapi.json")[1]["paths"]
-        assert set(paths) == {
-            f"/_harness/{name}"
-            for name in (
-                *(
-                    "health",
-                    "metrics",
-                    "script",
-                    "advance",
-                    "skip",
-                    "open",
-                    "expect",
-                    "deliveries",
-                    "exchanges",
-                    "unused",
-                    "world",
-                    "rules",
-                ),
-                *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
-                *("agents", "usage", "cache", "path", "worlds", "events", "retries", "view/run", "view/case"),
-                *("waiting", "turns", "hold", "answer", "step", "decide"),
-            )
-        }
+        paths = client.look("openapi.json")["paths"]
+        assert paths.keys() == {f"{CONTROL_ROOT}{path}" for _, path, _ in CONTROLS}
 
 
 class TestWhatWasSaid:
     TURN = (said_text("See it."), {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"})
 
     def test_the_replies_are_json(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
+        client.act("script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
-        status, said = client.send("GET", "/_harness/said")
-        assert (status, [(item["text"], len(item["calls"])) for item in said]) == (200, [("See it.", 1)])
-        status, calls = client.send("GET", "/_harness/calls")
-        assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
+        assert [(item["text"], len(item["calls"])) for item in client.look("said")] == [("See it.", 1)]
+        assert [(call["name"], call["said"], call["answered"]) for call in client.look("calls")] == [("f", 1, 0)]
 
     def test_the_path_is_listed_by_agent(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
+        client.act("script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"), instructions="You are the planner.")
-        assert client.send("GET", "/_harness/agents") == (200, ["planner"])
-        status, taken = client.send("GET", "/_harness/path")
-        assert (status, taken["text"]) == (200, 'planner → "See it." → f() unanswered')
+        assert client.look("agents") == ["planner"]
+        taken = client.look("path")
+        assert taken["text"] == 'planner → "See it." → f() unanswered'
         assert [(step["exchange"], step["agent"], step["name"]) for step in taken["steps"]] == [
             (1, "planner", "message"),
             (1, "planner", "f"),
         ]
-        status, used = client.send("GET", "/_harness/usage")
-        assert status == 200
+        used = client.look("usage")
         assert used["total_tokens"] == used["input_tokens"] + used["output_tokens"] > 0
         assert used["by_agent"] == {"planner": {name: used[name] for name in used if name != "by_agent"}}
-        named = [client.send("GET", f"/_harness/calls?name={name}")[1] for name in ("f", "g")]
+        named = [client.look(f"calls?name={name}") for name in ("f", "g")]
         assert [[call["agent"] for call in calls] for calls in named] == [["planner"], []]
 
     def test_what_missed_the_prompt_cache_is_listed_with_the_reason(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": ["One.", "Two."]})
+        client.act("script", {"turns": ["One.", "Two."]})
         for minute in (10, 11):
             client.ask(instructions=f"You are the planner. It is 12:{minute}. {'Be brief. ' * 500}")
-        status, shown = client.send("GET", "/_harness/cache")
-        assert (status, shown["hit_rate"]) == (200, 0.0)
+        shown = client.look("cache")
+        assert shown["hit_rate"] == 0.0
         assert [(miss["exchange"], miss["reason"], miss["at"]) for miss in shown["misses"]] == [
             (2, "input_changed", "instructions")
         ]
 
     def test_the_replies_are_compared_with_a_result(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
+        client.act("script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         for result, words in (("See it.", None), ({"text": "See"}, "text truncated: the result has the first 3 of 7")):
-            status, told = client.send("POST", "/_harness/surfaced", {"result": result})
+            status, told = client.act("surfaced", {"result": result})
             assert (status, told["message"] and told["message"][:47]) == (200, words)
         asked = {"result": "See it.", "only": ["annotations"]}
-        assert client.send("POST", "/_harness/surfaced", asked)[1]["message"].startswith(
-            "annotations not in the result"
-        )
+        assert client.act("surfaced", asked)[1]["message"].startswith("annotations not in the result")
 
     def test_a_reply_that_a_client_shows_differently_fails(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
+        client.act("world", {"name": "it", "language": "json"})
         guide = {"type": "url_citation", "url": "https://e.org", "title": "E", "start_index": 0, "end_index": 3}
         turn = {"type": "message", "content": [{"type": "output_text", "text": "See it.", "annotations": [guide]}]}
-        client.send("POST", "/_harness/script", {"turns": [[turn], [turn]]})
+        client.act("script", {"turns": [[turn], [turn]]})
         client.ask()
         shown = {"result": {"text": "See it.", "annotations": []}}
-        assert client.send("POST", "/_harness/surfaced", {**shown, "losses": "allow"})[1]["message"]
+        assert client.act("surfaced", {**shown, "losses": "allow"})[1]["message"]
         client.ask()
-        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
-        message = client.send("POST", "/_harness/surfaced", shown)[1]["message"]
-        assert client.send("POST", "/_harness/surfaced", shown)[1]["message"] == message
-        client.send("POST", "/_harness/surfaced", {"result": "See"})
-        told = client.send("GET", "/_harness/report")[1]
+        assert client.look("report")["verdict"] is None
+        message = client.act("surfaced", shown)[1]["message"]
+        assert client.act("surfaced", shown)[1]["message"] == message
+        client.act("surfaced", {"result": "See"})
+        told = client.look("report")
         assert told["verdict"].startswith(
             "The client does not show the answer of the model: annotations lost: 1 of 1 url_cit"
         )
@@ -344,22 +302,20 @@ class TestWhatWasSaid:
         assert "?losses=allow" in rest[1]
         assert "The client does not show the answer of the model: text truncated" in rest[-1]
         assert told["report"].startswith(told["verdict"])
-        assert client.send("GET", "/_harness/report?losses=allow")[1]["verdict"] is None
-        client.send("POST", "/_harness/world", {"name": "again"})
-        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+        assert client.look("report?losses=allow")["verdict"] is None
+        client.act("world", {"name": "again"})
+        assert client.look("report")["verdict"] is None
 
     @pytest.mark.parametrize("losses", ["fail", 7, None, ["allow"]])
     def test_a_loss_that_is_not_a_word_is_refused_by_the_comparison(self, client: KeyClient, losses: Any) -> None:
         client.ask()
-        status, told = client.send("POST", "/_harness/surfaced", {"result": "Sorry.", "losses": losses})
-        assert (status, told["error"]["message"][:6]) == (400, "losses")
-        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+        assert client.refused("surfaced", {"result": "Sorry.", "losses": losses}).startswith("losses")
+        assert client.look("report")["verdict"] is None
 
     @pytest.mark.parametrize("body", [{}, {"result": 7}, {"result": {"text": 7}}, {"result": "x", "only": 7}])
     def test_what_is_no_result_is_refused_by_the_comparison(self, client: KeyClient, body: Any) -> None:
         client.ask()
-        status, told = client.send("POST", "/_harness/surfaced", body)
-        assert (status, told["error"]["message"][:9]) == (400, "surfaced(")
+        assert client.refused("surfaced", body).startswith("surfaced(")
 
 
 class TestSettings:
@@ -369,7 +325,7 @@ class TestSettings:
 
     def test_settings_go_with_a_script(self, client: KeyClient) -> None:
         told = {"organization": {"models": ["gpt-4.1"]}, "script": [{"message": "hi"}], "repeat": True}
-        assert client.send("POST", "/_harness/script", told) == (200, {"turns": 1})
+        assert client.act("script", told) == (200, {"turns": 1})
         assert [client.text(), client.text()] == ["hi", "hi"]
         assert client.ask(model="gpt-5")[1]["error"]["code"] == "model_not_found"
 
@@ -378,7 +334,7 @@ class TestSettings:
             "files": {"guide.txt": "Paris", "dot.png": {"base64": "iVA=", "purpose": "vision", "expires_after": 3600}},
             "vector_stores": {"docs": ["guide.txt"], "empty": {"metadata": {"team": "a"}}},
         }
-        status, made = client.send("POST", "/_harness/script", told)
+        status, made = client.act("script", told)
         assert (status, made["turns"], list(made["files"])) == (200, 0, ["guide.txt", "dot.png"])
         image = client.send("GET", f"/v1/files/{made['files']['dot.png']}")[1]
         assert (image["bytes"], image["purpose"]) == (2, "vision")
@@ -388,7 +344,7 @@ class TestSettings:
         other = client.send("GET", f"/v1/vector_stores/{made['vector_stores']['empty']}")[1]
         assert (other["name"], other["metadata"]) == ("empty", {"team": "a"})
         more = {"vector_stores": {"again": [made["files"]["guide.txt"], "dot.png"]}}
-        again = client.send("POST", "/_harness/script", more)[1]["vector_stores"]["again"]
+        again = client.act("script", more)[1]["vector_stores"]["again"]
         assert client.send("GET", f"/v1/vector_stores/{again}")[1]["file_counts"]["total"] == 2
 
     def test_script_mcp_servers_whose_calls_are_approved_once(self, client: KeyClient) -> None:
@@ -398,14 +354,14 @@ class TestSettings:
             for name in tools
         ]
         told = {"mcp": {"prod": tools}, "script": turns}
-        assert client.send("POST", "/_harness/script", told) == (200, {"turns": 2})
+        assert client.act("script", told) == (200, {"turns": 2})
         asked = client.ask(tools=[self.PROD])[1]
-        (waits,) = client.send("GET", "/_harness/approvals")[1]
+        (waits,) = client.look("approvals")
         assert (waits["name"], waits["approve"], waits["executed"]) == ("deploy", None, 0)
         yes = {"type": "mcp_approval_response", "approval_request_id": waits["id"], "approve": True}
         made = client.ask(input=[yes], previous_response_id=asked["id"], tools=[self.PROD])[1]["output"]
         assert (made[0]["output"], made[-1]["content"][0]["text"]) == ("v2 is live", "Done.")
-        (ran,) = client.send("GET", "/_harness/approvals")[1]
+        (ran,) = client.look("approvals")
         assert (ran["approve"], ran["executed"]) == (True, 1)
         failed = client.ask(tools=[{**self.PROD, "require_approval": "never"}])[1]["output"]
         assert failed[0]["tools"][1]["description"] == "Undo."
@@ -413,23 +369,22 @@ class TestSettings:
 
     def test_limit_the_rate(self, client: KeyClient) -> None:
         limit = {"limit": 3, "used": 3, "requested": 1, "seconds": 20.5}
-        client.send("POST", "/_harness/script", {"organization": {"rate_limit": limit}})
+        client.act("script", {"organization": {"rate_limit": limit}})
         status, said = client.ask()
         assert (status, said["error"]["code"]) == (429, "rate_limit_exceeded")
-        client.send("POST", "/_harness/script", {"organization": {"rate_limit": None}})
+        client.act("script", {"organization": {"rate_limit": None}})
         assert client.text() == "unscripted"
 
     def test_settings_say_which_provider_it_is(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"dialect": "azure"})
+        client.act("script", {"dialect": "azure"})
         assert client.ask()[0] == 404
-        client.send("POST", "/_harness/script", {"dialect": None})
+        client.act("script", {"dialect": None})
         assert client.ask()[0] == 200
 
     @pytest.mark.parametrize(
         ("settings", "problem"),
         [
             ({"organization": {"zrd": True}}, "organization.zrd: no member 'zrd'. Did you mean 'zdr'?"),
-            ({"organization": {"zdr": 1}}, "organization.zdr: zdr is 1. Pass true or false."),
             ({"organization": {"name": None}}, "organization.name: name is null. Pass a text."),
             ({"organization": {"largest_file": -1}}, "largest_file is -1. Pass a non-negative integer."),
             ({"organization": {"models": "gpt-4.1"}}, 'models is "gpt-4.1". Pass a list of texts, or null for all.'),
@@ -443,7 +398,6 @@ class TestSettings:
             ({"organization": []}, "organization: [] is not an object. Its members: name, models, "),
             ({"mcp": ["prod"]}, 'mcp: mcp is ["prod"]. Use an object with the names'),
             ({"mcp": {"prod": "deploy"}}, 'mcp.prod: the tools of a server is "deploy". Use an object'),
-            ({"mcp": {"prod": {"a": {"error": []}}}}, "mcp.prod.a.error: error is []. Pass a text or an object."),
             (
                 {"mcp": {"prod": {"a": {"error": {"type": "odd"}}}}},
                 "mcp.prod.a: mcp_call('prod', 'a') is not valid output of the API",
@@ -460,10 +414,8 @@ class TestSettings:
                 {"vector_stores": {"a": {"file": []}}},
                 "vector_stores.a.file: no member of a vector store 'file'. Did you mean",
             ),
-            ({"vector_stores": {"a": [4]}}, "vector_stores.a.files: files is [4]. Pass a list of texts."),
             ({"vector_stores": {"a": ["b"]}}, "vector_stores.a: vector_store('b'): no such file for this key"),
             ({"vector_stores": {"a": {"expires_after": {"days": "x"}}}}, 'Pass an object, {"anchor"'),
-            ({"automatic": "no"}, 'automatic: automatic is "no". Pass true or false.'),
             ({"dialect": "klingon"}, "dialect: dialect='klingon': use one of openai, azure, foundry"),
             (
                 {"as_of": "soon"},
@@ -474,25 +426,23 @@ class TestSettings:
     def test_settings_that_do_not_fit_say_where_and_what_does(
         self, client: KeyClient, settings: Any, problem: str
     ) -> None:
-        status, said = client.send("POST", "/_harness/script", settings)
-        assert (status, said["error"]["type"]) == (400, "harness_error")
-        assert problem in said["error"]["message"]
+        assert problem in client.refused("script", settings)
         assert client.text() == "unscripted"
 
 
 class TestTime:
     def test_advance_moves_background_responses_on(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"automatic": False})
+        client.act("script", {"automatic": False})
         made = client.ask(background=True)[1]
         assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "queued"
-        assert client.send("POST", "/_harness/advance", {})[1][0]["status"] == "in_progress"
-        assert client.send("POST", "/_harness/advance", {"id": made["id"]})[1][0]["status"] == "completed"
+        assert client.act("advance", {})[1][0]["status"] == "in_progress"
+        assert client.act("advance", {"id": made["id"]})[1][0]["status"] == "completed"
         assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "completed"
-        assert client.send("POST", "/_harness/advance", {}) == (200, [])
+        assert client.act("advance", {}) == (200, [])
 
     def test_passes(self, client: KeyClient) -> None:
-        now = client.send("POST", "/_harness/skip", {"seconds": 0})[1]["now"]
-        assert client.send("POST", "/_harness/skip", {"seconds": 3600}) == (200, {"now": now + 3600})
+        now = client.act("skip", {"seconds": 0})[1]["now"]
+        assert client.act("skip", {"seconds": 3600}) == (200, {"now": now + 3600})
         assert client.ask()[1]["created_at"] > now + 3600
 
     @pytest.mark.parametrize(
@@ -507,63 +457,61 @@ class TestTime:
         ],
     )
     def test_does_not_pass_otherwise(self, client: KeyClient, path: str, body: Any, problem: str) -> None:
-        status, said = client.send("POST", f"/_harness/{path}", body)
-        assert status == 400
-        assert problem in said["error"]["message"]
+        assert problem in client.refused(path, body)
 
 
 class TestTheReport:
     def test_the_report_begins_with_the_cause(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": [{"message": "never asked for"}]})
+        client.act("script", {"turns": [{"message": "never asked for"}]})
         client.ask(temperature="hot")
-        told = client.send("GET", "/_harness/report")[1]
+        told = client.look("report")
         assert told["report"].startswith(told["verdict"])
         assert "  where   temperature = " in told["verdict"]
         assert '"temperature": "hot"' not in told["report"]
 
     def test_the_report_shows_bodies_and_evidence_on_demand(self, client: KeyClient) -> None:
         client.ask(temperature="hot")
-        told = client.send("GET", "/_harness/report?verbose=true")[1]
+        told = client.look("report?verbose=true")
         assert '"temperature": "hot"' in told["report"]
 
     @pytest.mark.parametrize("language", ["json", "javascript"])
     def test_the_report_says_how_it_shows_more(self, client: KeyClient, language: str) -> None:
-        client.send("POST", "/_harness/world", {"name": "it", "language": language})
+        client.act("world", {"name": "it", "language": language})
         client.ask(temperature="hot")
         client.ask(temperature="cold")
-        told = client.send("GET", "/_harness/report")[1]
+        told = client.look("report")
         for text in told.values():
             assert "\nand 1 more; GET /_harness/report?verbose=true shows them:\n  Request 2 was refused" in text
 
     def test_the_report_can_leave_out_what_is_allowed(self, client: KeyClient) -> None:
         turns = [{"message": text} for text in ("Paris it is.", "Sure.", "Never asked for.")]
-        client.send("POST", "/_harness/script", {"script": turns})
+        client.act("script", {"script": turns})
         client.ask("Where?")
         said = [("user", "Where?"), ("assistant", "Paris it is.Paris it is."), ("user", "Sure?")]
         client.ask([{"role": role, "content": text} for role, text in said])
         fails = {"unused=allow": "text-altered", "unused=allow&losses=strict": "text-altered"}
         fails |= dict.fromkeys(("losses=allow", "losses=text-altered,phase-dropped"), "1 turn of the script")
         for query, verdict in fails.items():
-            assert verdict in client.send("GET", f"/_harness/report?{query}")[1]["verdict"]
-        assert client.send("GET", "/_harness/report?unused=allow&losses=allow")[1]["verdict"] is None
+            assert verdict in client.look(f"report?{query}")["verdict"]
+        assert client.look("report?unused=allow&losses=allow")["verdict"] is None
         status, told = client.send("GET", "/_harness/report?losses=text-altred")
         assert (status, "Did you mean 'text-altered'?" in told["error"]["message"]) == (400, True)
         status, told = client.send("GET", "/_harness/report?unused=maybe")
         assert (status, told["error"]["message"]) == (400, "unused is \"maybe\": Input should be 'fail' or 'allow'.")
 
     def test_offers_what_allows_its_cause(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
-        client.send("POST", "/_harness/script", {"script": [{"message": text} for text in ("Paris it is.", "Sure.")]})
+        client.act("world", {"name": "it", "language": "json"})
+        client.act("script", {"script": [{"message": text} for text in ("Paris it is.", "Sure.")]})
         client.ask("Where?")
         allowed = "\n  allow   GET /_harness/report?{}=allow\n"
-        assert allowed.format("unused").strip("\n") in client.send("GET", "/_harness/report")[1]["verdict"]
+        assert allowed.format("unused").strip("\n") in client.look("report")["verdict"]
         said = [("user", "Where?"), ("assistant", "Paris it is.Paris it is."), ("user", "Sure?")]
         client.ask([{"role": role, "content": text} for role, text in said])
-        assert allowed.format("losses") in client.send("GET", "/_harness/report")[1]["verdict"]
+        assert allowed.format("losses") in client.look("report")["verdict"]
 
     def test_the_report_has_no_verdict_when_nothing_is_wrong(self, client: KeyClient) -> None:
         client.ask()
-        told = client.send("GET", "/_harness/report")[1]
+        told = client.look("report")
         assert told["verdict"] is None
         assert "hi" in told["report"]
 
@@ -604,31 +552,31 @@ class TestHowAClientAsks:
     COUNTED: ClassVar = {"x-stainless-retry-count": "1"}
 
     def test_how_a_client_asks_is_in_the_verdict_when_it_can_be_no_intention(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/expect", {"refusals": "allow"})
+        client.act("expect", {"refusals": "allow"})
         client.ask(temperature=9)
         client.headers |= self.COUNTED
         client.ask(temperature=9)
-        told = client.send("GET", "/_harness/report")[1]["verdict"]
+        told = client.look("report")["verdict"]
         assert told.startswith("Client retried-non-retryable: request 2 repeats request 1, which was refused with 400")
         assert '\n  allow   with mock.allows("retried-non-retryable"): …' in told
-        assert client.send("GET", "/_harness/retries")[1][0]["reason"] == "400"
-        client.send("POST", "/_harness/script", {"client": ["retried-non-retryable"]})
+        assert client.look("retries")[0]["reason"] == "400"
+        client.act("script", {"client": ["retried-non-retryable"]})
         client.ask(temperature=8)
-        assert client.send("GET", "/_harness/report?client=allow")[1]["verdict"] is None
+        assert client.look("report?client=allow")["verdict"] is None
 
     def test_how_a_client_asks_is_judged_strictly_on_demand(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": ["one", "two"]})
+        client.act("script", {"turns": ["one", "two"]})
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
-        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
-        told = client.send("GET", "/_harness/report?client=strict")[1]["verdict"]
+        assert client.look("report")["verdict"] is None
+        told = client.look("report?client=strict")["verdict"]
         assert told.startswith("Client duplicate-create: request 2 repeats request 1, and both took a turn")
         assert client.send("GET", "/_harness/report?client=maybe")[0] == 400
 
     def test_how_a_client_asks_may_be_allowed_before(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"client": "strict", "script": ["one", "two"]})
-        client.send("POST", "/_harness/script", {"client": ["duplicate-create"], "patience": 5})
+        client.act("script", {"client": "strict", "script": ["one", "two"]})
+        client.act("script", {"client": ["duplicate-create"], "patience": 5})
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
-        assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+        assert client.look("report")["verdict"] is None
 
     @pytest.mark.parametrize(
         ("sent", "words"),
@@ -643,9 +591,7 @@ class TestHowAClientAsks:
     def test_client_settings_that_make_no_sense_are_refused(
         self, client: KeyClient, sent: dict[str, Any], words: str
     ) -> None:
-        status, told = client.send("POST", "/_harness/script", sent)
-        assert status == 400
-        assert words in told["error"]["message"]
+        assert words in client.refused("script", sent)
 
 
 class TestRefusals:
@@ -653,7 +599,7 @@ class TestRefusals:
         assert client.ask(temperature=3)[0] == 400
 
     def verdict(self, client: KeyClient) -> Any:
-        return client.send("GET", "/_harness/report")[1]["verdict"]
+        return client.look("report")["verdict"]
 
     def test_nobody_asked_for_are_a_verdict(self, client: KeyClient) -> None:
         self.refuse(client)
@@ -665,28 +611,28 @@ class TestRefusals:
             self.refuse(client)
             for _ in range(5):
                 client.ask()
-            assert len(client.send("GET", "/_harness/exchanges")[1]) < 6
+            assert len(client.look("exchanges")) < 6
             assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
 
     @pytest.mark.parametrize(
         "named", ["number_above_maximum", "shape", "Invalid 'temperature'", ["number_above_maximum"], "allow"]
     )
     def test_refusals_can_be_expected(self, client: KeyClient, named: Any) -> None:
-        assert client.send("POST", "/_harness/expect", {"refusals": named}) == (200, {"expected": 1, "ended": []})
+        assert client.act("expect", {"refusals": named}) == (200, {"expected": 1, "ended": []})
         self.refuse(client)
         assert self.verdict(client) is None
 
     def test_refusals_are_expected_until_others_are(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/expect", {"refusals": "shape"})
+        client.act("expect", {"refusals": "shape"})
         self.refuse(client)
         ended = [{"refusals": "shape", "exchanges": [1]}]
-        assert client.send("POST", "/_harness/expect", {"refusals": []}) == (200, {"expected": 0, "ended": ended})
+        assert client.act("expect", {"refusals": []}) == (200, {"expected": 0, "ended": ended})
         assert self.verdict(client) is None
         self.refuse(client)
         assert self.verdict(client).startswith("Request 2 was refused")
 
     def test_refusals_that_were_expected_have_to_come(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/expect", {"refusals": ["shape", "tools"]})
+        client.act("expect", {"refusals": ["shape", "tools"]})
         self.refuse(client)
         assert self.verdict(client) == (
             'No request was refused by "tools", which was expected.\n'
@@ -696,58 +642,55 @@ class TestRefusals:
         )
 
     def test_refusals_that_are_allowed_need_not_come(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/expect", {"refusals": "allow"})
+        client.act("expect", {"refusals": "allow"})
         assert self.verdict(client) is None
 
     def test_refusals_of_a_script_file_are_allowed(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"refusals": ["shape", "tools"]})
+        client.act("script", {"refusals": ["shape", "tools"]})
         self.refuse(client)
         assert self.verdict(client) is None
 
     def test_refusals_of_the_account_were_asked_for(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"organization": {"models": ["gpt-4o"]}})
+        client.act("script", {"organization": {"models": ["gpt-4o"]}})
         assert client.ask()[0] == 400
         assert self.verdict(client) is None
 
     @pytest.mark.parametrize("body", [{}, {"refusals": 1}, {"refusals": ""}, {"refusals": [1]}, {"refusal": "shape"}])
     def test_refusals_have_names(self, client: KeyClient, body: Any) -> None:
-        status, told = client.send("POST", "/_harness/expect", body)
-        assert (status, told["error"]["type"]) == (400, "harness_error")
-        assert "refusal" in told["error"]["message"]
+        assert "refusal" in client.refused("expect", body)
 
 
 class TestWhatHappened:
     def test_the_flow_shows_what_happened(self, client: KeyClient) -> None:
         client.ask("Where?")
-        told = client.send("GET", "/_harness/flow")[1]
+        told = client.look("flow")
         assert "Where?" in told["text"]
         assert told["mermaid"].startswith("sequenceDiagram")
         assert list(told["lanes"].values()) == [[1]]
         assert told["hand_offs"] == []
 
     def test_shows_what_the_client_lost(self, client: KeyClient) -> None:
-        client.send("POST", "/_harness/script", {"turns": [{"message": "Paris it is."}, {"message": "Sure."}]})
+        client.act("script", {"turns": [{"message": "Paris it is."}, {"message": "Sure."}]})
         client.ask("Where?")
         told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
         client.ask([{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}])
-        (lost,) = client.send("GET", "/_harness/losses")[1]
+        (lost,) = client.look("losses")
         assert (lost["loss"], lost["exchange"], lost["said"]) == ("text-altered", 2, 1)
 
 
 class TestAGate:
     def test_a_gate_holds_a_stream_until_it_is_opened(self, client: KeyClient) -> None:
         turn = [{"message": "Once upon a time"}, {"pause": {"after": 3, "until": "shown"}}]
-        client.send("POST", "/_harness/script", {"turns": [turn]})
+        client.act("script", {"turns": [turn]})
         connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=10)
         body = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
         connection.request("POST", "/v1/responses", body, client.headers)
         answer = connection.getresponse()
         before = [answer.readline() for _ in range(9)]
         assert sum(line.startswith(b"event: ") for line in before) == 3
-        assert client.send("POST", "/_harness/open", {"gate": "shown"}) == (200, {"open": "shown"})
+        assert client.act("open", {"gate": "shown"}) == (200, {"open": "shown"})
         assert b"response.completed" in answer.read()
         connection.close()
 
     def test_a_gate_has_a_name(self, client: KeyClient) -> None:
-        status, said = client.send("POST", "/_harness/open", {"gate": 4})
-        assert (status, said["error"]["type"]) == (400, "harness_error")
+        assert client.refused("open", {"gate": 4}).startswith("`gate` must be the name of a gate")

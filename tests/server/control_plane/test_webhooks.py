@@ -68,13 +68,13 @@ def client(server: Server, request: pytest.FixtureRequest) -> KeyClient:
 def run_job(client: KeyClient) -> str:
     _, made = client.send("POST", "/v1/responses", {"model": "gpt-4.1", "input": "hi", "background": True})
     for _ in range(2):
-        client.send("POST", "/_harness/advance", {})
+        client.act("advance", {})
     return str(made["id"])
 
 
 def test_a_script_registers_a_hook_and_says_its_secret(client, hook):
     sent = {"webhooks": [hook.url, {"url": f"{hook.url}/2", "secret": SECRET}], "script": [{"message": "hi"}]}
-    _, made = client.send("POST", "/_harness/script", sent)
+    _, made = client.act("script", sent)
     assert made["webhooks"] == {hook.url: DEFAULT_SECRET, f"{hook.url}/2": SECRET}
     id = run_job(client)
     _, told = client.send("GET", "/_harness/deliveries")
@@ -88,28 +88,28 @@ def test_a_script_registers_a_hook_and_says_its_secret(client, hook):
 
 @pytest.mark.parametrize("hook", [(500, 200)], indirect=True)
 def test_time_that_is_skipped_lets_a_retry_be_made(client, hook):
-    client.send("POST", "/_harness/script", {"webhooks": hook.url})
+    client.act("script", {"webhooks": hook.url})
     run_job(client)
-    assert len(client.send("GET", "/_harness/deliveries")[1]["deliveries"]) == 1
-    client.send("POST", "/_harness/skip", {"seconds": 5})
+    assert len(client.look("deliveries")["deliveries"]) == 1
+    client.act("skip", {"seconds": 5})
     _, told = client.send("GET", "/_harness/deliveries")
     assert [(made["attempt"], made["status"]) for made in told["deliveries"]] == [(1, 500), (2, 200)]
 
 
 def test_a_wrong_receiver_is_in_the_verdict_unless_that_is_allowed(client, hook):
-    client.send("POST", "/_harness/script", {"webhooks": {"url": hook.url, "faults": ["forged"]}})
+    client.act("script", {"webhooks": {"url": hook.url, "faults": ["forged"]}})
     run_job(client)
     _, judged = client.send("GET", "/_harness/report")
     assert judged["verdict"].startswith("Webhook webhook-unverified: the receiver accepted delivery 1")
     assert "GET /_harness/report?webhooks=allow" in judged["verdict"]
-    assert client.send("GET", "/_harness/report?webhooks=allow")[1]["verdict"] is None
+    assert client.look("report?webhooks=allow")["verdict"] is None
 
 
 def test_a_script_may_allow_a_mistake(client, hook):
     webhook = {"url": hook.url, "faults": ["stale"], "allow": ["webhook-replayed"]}
-    client.send("POST", "/_harness/script", {"webhooks": webhook})
+    client.act("script", {"webhooks": webhook})
     run_job(client)
-    assert client.send("GET", "/_harness/report")[1]["verdict"] is None
+    assert client.look("report")["verdict"] is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_script_may_allow_a_mistake(client, hook):
     ],
 )
 def test_a_mistake_in_the_script_is_reported_with_its_place(client, webhooks, said):
-    status, refused = client.send("POST", "/_harness/script", {"webhooks": webhooks})
+    status, refused = client.act("script", {"webhooks": webhooks})
     assert status == 400
     assert said in refused["error"]["message"]
 
@@ -134,7 +134,7 @@ def test_a_server_that_takes_real_time_retries_by_itself(client, hook, server):
     courier = server.api.courier
     assert courier is not None
     courier.takes_real_time = True
-    client.send("POST", "/_harness/script", {"webhooks": hook.url})
+    client.act("script", {"webhooks": hook.url})
     run_job(client)
     client.send("GET", "/_harness/deliveries")
     world = server.api.world_of({"authorization": client.headers["authorization"]})

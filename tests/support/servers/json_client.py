@@ -56,6 +56,22 @@ class KeyClient:
     def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         return send(self.port, method, path, body, "", **self.headers)
 
+    def act(self, path: str, sent: Any) -> tuple[int, Any]:
+        """Send a control request that changes the World."""
+        return self.send("POST", f"/_harness/{path}", sent)
+
+    def look(self, path: str) -> Any:
+        """Return what a control request reads."""
+        status, said = self.send("GET", f"/_harness/{path}")
+        assert status == 200, said
+        return said
+
+    def refused(self, path: str, sent: Any) -> str:
+        """Return why a control request is refused."""
+        status, said = self.act(path, sent)
+        assert (status, said["error"]["type"]) == (400, "harness_error")
+        return str(said["error"]["message"])
+
     def ask(self, input: Any = "hi", **members: Any) -> tuple[int, Any]:
         return self.send("POST", "/v1/responses", {"model": "gpt-4.1", "input": input, **members})
 

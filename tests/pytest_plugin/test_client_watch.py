@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.pytest_plugin import client_origin
+from harness.pytest_plugin import client_watch, plugin
 from tests.support.inner_run import Run
 
 
@@ -26,8 +26,8 @@ def test_a_loader_of_other_modules_notes_the_sdk_alone(monkeypatch: pytest.Monke
 
     noted: list[str] = []
     monkeypatch.setattr(sys, "meta_path", [Loader()])
-    monkeypatch.setattr(client_origin, "_note_clients_of", lambda module: noted.append(module.__name__))
-    spec = client_origin.ClientNoter().find_spec("openai")
+    monkeypatch.setattr(client_watch, "note_clients_of", lambda module: noted.append(module.__name__))
+    spec = plugin._ClientNoter().find_spec("openai")
     for name in ("fractions", "openai"):
         spec.loader.exec_module(ModuleType(name))
     assert noted == ["openai"]
