@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPConnection as Wire
 from itertools import count
 from typing import Any
 
@@ -17,6 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.core.delivery import SendTimes
 from harness.core.limits import Limits
+from harness.explain.turn import hang_up_causes
 from harness.faults import Gate, chunks, cut, hang_up, pause
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
@@ -43,12 +45,12 @@ def mock(server: Server) -> Mock:
 
 
 @pytest.fixture
-def wire(server: Server) -> Iterator[http.client.HTTPConnection]:
-    with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as made:
+def wire(server: Server) -> Iterator[Wire]:
+    with closing(Wire(server.host, server.port, timeout=60)) as made:
         yield made
 
 
-def ask(wire: http.client.HTTPConnection, mock: Mock, **members: Any) -> http.client.HTTPResponse:
+def ask(wire: Wire, mock: Mock, **members: Any) -> http.client.HTTPResponse:
     body = json.dumps({"model": "gpt-4.1", "input": "hi", **members})
     headers = {"Authorization": f"Bearer {mock.api_key}", "Content-Type": "application/json"}
     wire.request("POST", "/v1/responses", body, headers)
@@ -73,8 +75,14 @@ def read_raw(server: Server, mock: Mock, **members: Any) -> bytes:
         return b"".join(iter(lambda: made.recv(65536), b""))
 
 
+def read_events(answer: http.client.HTTPResponse, count: int) -> None:
+    begun = b""
+    while begun.count(b"\n\n") < count:
+        begun += answer.read1()
+
+
 class TestAnAnswerThatWentOut:
-    def test_an_answer_that_went_out_has_its_times_in_order(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_has_its_times_in_order(self, wire: Wire, mock: Mock) -> None:
         mock.script("Hi.")
         before = time.time()
         ask(wire, mock).read()
@@ -92,15 +100,13 @@ class TestAnAnswerThatWentOut:
         mock.script(text)
         assert len(read_raw(server, mock, stream=stream)) == ended(mock).size
 
-    def test_an_answer_that_went_out_counts_the_events_of_its_stream(
-        self, wire: http.client.HTTPConnection, mock: Mock
-    ) -> None:
+    def test_an_answer_that_went_out_counts_the_events_of_its_stream(self, wire: Wire, mock: Mock) -> None:
         mock.script("Hi.")
         received = ask(wire, mock, stream=True).read()
         assert ended(mock).events == received.count(b"\n\n") > 4
 
     def test_an_answer_that_went_out_has_the_time_of_each_event_that_went_out_by_itself(
-        self, wire: http.client.HTTPConnection, mock: Mock
+        self, wire: Wire, mock: Mock
     ) -> None:
         mock.script(pause("Hi.", seconds=0.1, after=3))
         before = time.time()
@@ -110,15 +116,11 @@ class TestAnAnswerThatWentOut:
         assert before < times[0] <= times[2] <= times[3] - 0.09 < times[-1] <= after
         assert times == sorted(times)
 
-    def test_an_answer_that_went_out_has_the_time_of_a_gate_that_was_opened(
-        self, wire: http.client.HTTPConnection, mock: Mock
-    ) -> None:
+    def test_an_answer_that_went_out_has_the_time_of_a_gate_that_was_opened(self, wire: Wire, mock: Mock) -> None:
         gate = Gate()
         mock.script(pause("Hi.", after=3, until=gate))
         answer = ask(wire, mock, stream=True)
-        begun = b""
-        while begun.count(b"\n\n") < 3:
-            begun += answer.read1()
+        read_events(answer, 3)
         opened = time.time()
         gate.open()
         answer.read()
@@ -128,7 +130,7 @@ class TestAnAnswerThatWentOut:
         assert third <= opened <= fourth
 
     def test_an_answer_that_went_out_has_one_time_for_the_events_that_went_out_together(
-        self, wire: http.client.HTTPConnection, mock: Mock
+        self, wire: Wire, mock: Mock
     ) -> None:
         mock.script("Hi.")
         ask(wire, mock, stream=True).read()
@@ -136,23 +138,21 @@ class TestAnAnswerThatWentOut:
         assert seen.event_times == ()
         assert {seen.event_time(index) for index in range(seen.events or 0)} == {seen.last_byte}
 
-    def test_an_answer_that_went_out_that_is_long_has_a_time_for_each_write(
-        self, wire: http.client.HTTPConnection, mock: Mock
-    ) -> None:
+    def test_an_answer_that_went_out_that_is_long_has_a_time_for_each_write(self, wire: Wire, mock: Mock) -> None:
         mock.script(LONG[:100_000])
         ask(wire, mock, stream=True).read()
         seen = ended(mock)
         assert 0 < len(seen.event_times) < (seen.events or 0)
         assert seen.event_time((seen.events or 0) - 1) == seen.last_byte
 
-    def test_an_answer_that_went_out_may_be_a_refusal(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_may_be_a_refusal(self, wire: Wire, mock: Mock) -> None:
         ask(wire, mock, temperature=9).read()
         assert ended(mock).whole
 
     def test_an_answer_that_went_out_has_the_number_of_its_connection(self, server: Server, mock: Mock) -> None:
         mock.script("Hi.", repeat=True)
         for _ in range(2):
-            with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as wire:
+            with closing(Wire(server.host, server.port, timeout=60)) as wire:
                 ask(wire, mock).read()
                 kept = wire.sock is not None
                 ask(wire, mock).read()
@@ -165,7 +165,7 @@ class TestAnAnswerThatWentOut:
 class TestAnAnswerThatIsCut:
     @pytest.mark.parametrize(("after", "events"), [(0, 0), (4, 4), (4.5, 4), (99, 9)])
     def test_an_answer_that_is_cut_counts_the_events_that_went_out_whole(
-        self, wire: http.client.HTTPConnection, mock: Mock, after: float, events: int
+        self, wire: Wire, mock: Mock, after: float, events: int
     ) -> None:
         mock.script(cut("Once.", after=after))
         with pytest.raises(http.client.IncompleteRead) as broken:
@@ -175,15 +175,13 @@ class TestAnAnswerThatIsCut:
         assert [seen.event_time(index) is not None for index in range(10)] == [index < events for index in range(10)]
         assert seen.size > len(broken.value.partial)
 
-    def test_an_answer_that_is_cut_counts_them_in_whatever_pieces_they_go_out(
-        self, wire: http.client.HTTPConnection, mock: Mock
-    ) -> None:
+    def test_an_answer_that_is_cut_counts_them_in_whatever_pieces_they_go_out(self, wire: Wire, mock: Mock) -> None:
         mock.script(chunks(cut("Once.", after=4.5), size=7))
         with pytest.raises(http.client.IncompleteRead):
             ask(wire, mock, stream=True).read()
         assert (ended(mock).events, ended(mock).whole) == (4, False)
 
-    def test_an_answer_that_is_cut_may_be_no_answer_at_all(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_is_cut_may_be_no_answer_at_all(self, wire: Wire, mock: Mock) -> None:
         mock.script(hang_up())
         with pytest.raises(http.client.RemoteDisconnected):
             ask(wire, mock)
@@ -192,14 +190,10 @@ class TestAnAnswerThatIsCut:
 
 
 class TestAClientThatLeaves:
-    def test_a_client_that_leaves_is_noted_with_the_seconds_and_the_events_it_got(
-        self, wire: http.client.HTTPConnection, mock: Mock
-    ) -> None:
+    def test_a_client_that_leaves_is_noted_with_the_seconds_and_the_events_it_got(self, wire: Wire, mock: Mock) -> None:
         mock.script(pause("Once.", after=4, until=Gate()))
         answer = ask(wire, mock, stream=True)
-        begun = b""
-        while begun.count(b"\n\n") < 4:
-            begun += answer.read1()
+        read_events(answer, 4)
         assert not mock.world.edge[1].ended
         time.sleep(0.1)
         answer.close()
@@ -211,17 +205,16 @@ class TestAClientThatLeaves:
 
     def test_a_client_that_leaves_may_not_have_waited_for_the_first_byte(self, server: Server, mock: Mock) -> None:
         mock.script(pause("Once.", until=Gate()))
-        with (
-            closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
-            pytest.raises(TimeoutError),
-        ):
+        with closing(Wire(server.host, server.port, timeout=0.1)) as wire, pytest.raises(TimeoutError):
             ask(wire, mock)
         seen = ended(mock)
         assert seen.left is not None
         assert (seen.size, seen.first_byte, seen.whole) == (0, None, False)
+        (cause,) = hang_up_causes(mock.world)
+        assert cause.what.startswith("The client hung up on request 1 after 0.")
 
     @pytest.mark.slow
-    def test_a_client_that_leaves_may_have_read_too_little(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_a_client_that_leaves_may_have_read_too_little(self, wire: Wire, mock: Mock) -> None:
         mock.script(LONG)
         answer = ask(wire, mock, stream=True)
         answer.read(1000)
@@ -233,7 +226,7 @@ class TestAClientThatLeaves:
         assert seen.events is not None
         assert 0 < seen.events < 200_000
 
-    def test_a_client_that_goes_after_the_end_has_stayed(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_a_client_that_goes_after_the_end_has_stayed(self, wire: Wire, mock: Mock) -> None:
         mock.script("Hi.")
         ask(wire, mock).read()
         wire.close()
@@ -277,8 +270,7 @@ class TestAWebSocket:
         assert (ended(mock).events, ended(mock).whole, ended(mock).left) == (3, False, None)
 
     def test_notes_a_client_that_leaves(self, wire: ClientConnection, mock: Mock) -> None:
-        gate = Gate()
-        mock.script(pause("Once.", after=2, until=gate))
+        mock.script(pause("Once.", after=2, until=Gate()))
         self.create(wire)
         assert [json.loads(wire.recv())["sequence_number"] for _ in range(2)] == [0, 1]
         wire.close()
@@ -311,17 +303,3 @@ class TestWithoutANetwork:
         assert socket.world.edge == {}
         events = socket.create()
         assert socket.world.edge[1].events == len(events)
-
-
-def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:
-    from harness.explain.turn import hang_up_causes
-
-    mock.script(pause("Once.", until=Gate()))
-    with (
-        closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
-        pytest.raises(TimeoutError),
-    ):
-        ask(wire, mock)
-    ended(mock)
-    (cause,) = hang_up_causes(mock.world)
-    assert cause.what.startswith("The client hung up on request 1 after 0.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.api.responses import MULTI_AGENT_BETA
-from harness.core.exchange import ReceivedRequest
+from harness.core.exchange import Json, ReceivedRequest
 from harness.ending import completed
 from harness.items import function_call, mcp_approval_request, message
 from harness.server.mock_api import MockApi
@@ -27,21 +28,21 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 APPROVED = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}
 
 
+def create(api: MockApi, **members: Any) -> tuple[SocketSession, Sequence[Json]]:
+    """Return a connection, and the events of a response with agents."""
+    session = api.open_session(ReceivedRequest("GET", "/v1/responses", HEADERS))
+    assert isinstance(session, SocketSession)
+    body = {"model": "gpt-5.6-sol", "input": "hi", "multi_agent": {"enabled": True}, **members}
+    return session, session.receive(orjson.dumps({"type": "response.create", **body}))
+
+
 def opened() -> tuple[MockApi, SocketSession, str]:
     """Return a mock, a connection, and the id of the response that waits on it for an output and an approval."""
     api = MockApi(fallback=lambda request: [message("ok")])
     mock = api.open(KEY)
     asked = mcp_approval_request("prod", "deploy", {})
     mock.script([function_call("f", "{}", call_id="call_1"), asked, completed(awaits_outputs=True, off_schema=True)])
-    session = api.open_session(ReceivedRequest("GET", "/v1/responses", HEADERS))
-    assert isinstance(session, SocketSession)
-    body = {
-        "model": "gpt-5.6-sol",
-        "input": "hi",
-        "multi_agent": {"enabled": True},
-        "tools": [*functions("f"), APPROVED],
-    }
-    events = session.receive(orjson.dumps({"type": "response.create", **body}))
+    session, events = create(api, tools=[*functions("f"), APPROVED])
     return api, session, events[0]["response"]["id"]
 
 
@@ -80,17 +81,7 @@ def test_no_injection_makes_a_connection_raise(said: Any) -> None:
 
 
 def test_without_a_script_it_waits_for_what_the_client_executes() -> None:
-    api = MockApi(fallback=small_talk)
-    session = api.open_session(ReceivedRequest("GET", "/v1/responses", HEADERS))
-    assert isinstance(session, SocketSession)
-    ask = {
-        "model": "gpt-5.6-sol",
-        "input": "hi",
-        "multi_agent": {"enabled": True},
-        "tools": functions("f"),
-        "tool_choice": "required",
-    }
-    events = session.receive(orjson.dumps({"type": "response.create", **ask}))
+    session, events = create(MockApi(fallback=small_talk), tools=functions("f"), tool_choice="required")
     assert events[-1]["type"] == "response.output_item.done"
     id, call = events[0]["response"]["id"], events[-1]["item"]["call_id"]
     told = inject(session, id, [{"type": "function_call_output", "call_id": call, "output": "1"}])
