@@ -59,7 +59,6 @@ TESTED_WITH = {
     "report/test_report.py": {"report/fill_case"},
     "server/control_plane/test_acts.py": {"server/held_requests"},
     "server/control_plane/test_app.py": {
-        "server/control_plane/requests",
         "server/judge_world",
         "world/scripting/settings",
     },

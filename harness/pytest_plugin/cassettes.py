@@ -20,8 +20,7 @@ import pytest
 from harness.core.errors import COMMAND, ConfigError, HarnessError, Problem
 from harness.pytest_plugin.causes import causes_of, fail_for, note_causes, render_failure
 from harness.pytest_plugin.marks import read_marker_options
-from harness.pytest_plugin.options import CASSETTES_INI
-from harness.pytest_plugin.plugin import STARTED_STASH_KEY
+from harness.pytest_plugin.options import CASSETTES_INI, STARTED_STASH_KEY
 
 if TYPE_CHECKING:
     from pluggy import Result
@@ -77,20 +76,12 @@ def is_played_as_script(item: pytest.Item) -> bool:
 
 
 def judge_cassette(item: pytest.Item, outcome: Result[None]) -> None:
-    """Fail a test, even one that is skipped, for requests without an answer in its cassette, whatever the client did.
-
-    A passing test also fails for exchanges of its cassette that it left unplayed.
-    """
+    """Fail a test, even one that is skipped, for requests without an answer in its cassette, whatever the client did."""
     session = item.stash.get(CASSETTE_STASH_KEY, None)
     if session is None or (outcome.exception and not isinstance(outcome.exception, pytest.skip.Exception)):
         return
     if missed := _missed_causes(item, session):
         fail_for(item, *missed, details=_describe_misses(item, session))
-    if not outcome.exception:
-        from harness.pytest_plugin.unplayed import find_unplayed
-
-        if left := find_unplayed(item, session):
-            fail_for(item, left)
 
 
 def _list_misses(item: pytest.Item, session: CassetteSession) -> list[Problem]:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.client_watch import Line, is_of_project
-from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
+from harness.pytest_plugin.options import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.explain.model import Cause

@@ -22,8 +22,7 @@ from harness.pytest_plugin import marks
 from harness.pytest_plugin.client_watch import forget_streams, note_caught_errors
 from harness.pytest_plugin.clients import tls_server
 from harness.pytest_plugin.late import late_requests
-from harness.pytest_plugin.options import ENV_INI, ENV_VALUES
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY
+from harness.pytest_plugin.options import ENV_INI, ENV_VALUES, WORLD_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.drive.coding_agents import CodingAgent

@@ -1,10 +1,16 @@
-"""The options of the command line and of the ini file, and the markers, as pytest lists them."""
+"""The options and markers, as pytest lists them; what uses the harness, and where the state of tests is kept."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from harness.explain.model import Cause
+    from harness.world.world import World
 
 ENV_INI = "harness_env"
 ENV_VALUES = ("test", "session")
@@ -140,3 +146,20 @@ def separate_record_mode(args: list[str]) -> None:
     for place, arg in enumerate(args):
         if arg == "--record" and args[place + 1 : place + 2] and args[place + 1] not in RECORD_MODES:
             args[place] = "--record=new"
+
+
+HARNESS_FIXTURES = frozenset(
+    {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
+)
+WORLD_STASH_KEY: pytest.StashKey[World] = pytest.StashKey()
+"""The stash key of a running test's World."""
+CAUSES_STASH_KEY: pytest.StashKey[Sequence[Cause]] = pytest.StashKey()
+"""The stash key of why a test failed."""
+STARTED_STASH_KEY = pytest.StashKey[float]()
+"""The stash key of the time at which a run has started."""
+
+
+def uses_harness(item: pytest.Item) -> bool:
+    """Return whether a test uses a fixture of the harness or has a cassette."""
+    names = getattr(item, "fixturenames", ())
+    return not HARNESS_FIXTURES.isdisjoint(names) or item.get_closest_marker("cassette") is not None

@@ -8,35 +8,32 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from harness.pytest_plugin.options import MARKERS, declare_options, has_options, separate_record_mode
+from harness.pytest_plugin.options import (
+    CAUSES_STASH_KEY,
+    MARKERS,
+    STARTED_STASH_KEY,
+    declare_options,
+    has_options,
+    separate_record_mode,
+    uses_harness,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
     from pluggy import Result
 
     from harness.drive.clients import FoundryCredential
-    from harness.explain.model import Cause
     from harness.server.http_server import Server
     from harness.world.mock import Mock
     from harness.world.route import Turn
-    from harness.world.world import World
 
-HARNESS_FIXTURES = frozenset(
-    {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
-)
-WORLD_STASH_KEY: pytest.StashKey[World] = pytest.StashKey()
-"""The stash key of a running test's World."""
-CAUSES_STASH_KEY: pytest.StashKey[Sequence[Cause]] = pytest.StashKey()
-"""The stash key of why a test failed."""
-STARTED_STASH_KEY = pytest.StashKey[float]()
-"""The stash key of the time at which a run has started."""
 _SDK = "openai"
 _RUN = "harness-reporter"
 """The name of the plugin that reports a run that uses the mock."""
@@ -129,12 +126,6 @@ def start_run(config: pytest.Config) -> None:
         record_run(config)
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(ChangesTold(), "harness-changes-told")
-
-
-def uses_harness(item: pytest.Item) -> bool:
-    """Return whether a test uses a fixture of the harness or has a cassette."""
-    names = getattr(item, "fixturenames", ())
-    return not HARNESS_FIXTURES.isdisjoint(names) or item.get_closest_marker("cassette") is not None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,8 +21,7 @@ from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.marks import read_marker_options
-from harness.pytest_plugin.options import RECORD_MODES
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY, uses_harness
+from harness.pytest_plugin.options import RECORD_MODES, WORLD_STASH_KEY, uses_harness
 from harness.pytest_plugin.traces import CAPTURED_STASH_KEY, PROBLEM, TraceWriter, show_test
 from harness.pytest_plugin.verdict import find_losses, sent_nothing
 from harness.report.formats import ACTIONS_VARIABLE, is_page, why_unwritable, write_report

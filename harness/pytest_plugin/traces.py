@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import COMMAND
-from harness.pytest_plugin.plugin import STARTED_STASH_KEY
+from harness.pytest_plugin.options import STARTED_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.report.report import ReportCase, RunFacts

@@ -21,9 +21,12 @@ import pytest
 from harness.core.cached import cached_property
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY, cassette_path
+from harness.pytest_plugin.causes import fail_for
 from harness.pytest_plugin.marks import read_marker_options
 
 if TYPE_CHECKING:
+    from pluggy import Result
+
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.explain.model import Cause
@@ -36,7 +39,14 @@ NO_REQUEST_FIX = (
 )
 
 
-def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
+def judge_unplayed(item: pytest.Item, outcome: Result[None]) -> None:
+    """Fail a passing test that left exchanges of its cassette unplayed."""
+    session = item.stash.get(CASSETTE_STASH_KEY, None)
+    if session and not outcome.exception and (left := _find_unplayed(item, session)):
+        fail_for(item, left)
+
+
+def _find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
     """Explain which exchanges a test left unplayed: all of its cassette, or a part that no other test replays.
 
     Else None.

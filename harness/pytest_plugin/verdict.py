@@ -27,7 +27,8 @@ from harness.pytest_plugin.hints import (
 )
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.marks import ALLOW, FAIL, REQUIRED, STRICT, read_marker_options
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY, uses_harness
+from harness.pytest_plugin.options import WORLD_STASH_KEY, uses_harness
+from harness.pytest_plugin.unplayed import judge_unplayed
 
 if TYPE_CHECKING:
     from pluggy import Result
@@ -79,7 +80,7 @@ def judge_end(item: pytest.Item, world: World) -> None:
 
 _STEPS = {
     "setup": (replace_refused, explain_setup),
-    "call": (_judge_world, judge_cassette, judge_refused, explain_call),
+    "call": (_judge_world, judge_cassette, judge_unplayed, judge_refused, explain_call),
     "teardown": (judge_refused,),
 }
 

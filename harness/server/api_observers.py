@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.core.exchange import Answer, ReceivedRequest, Stray
 
@@ -72,6 +72,14 @@ class StrayObserver(ApiObserver):
         self._note(stray)
 
 
+def _tell_all(name: str) -> Any:
+    def tell(self: ApiObservers, *heard: Any) -> None:
+        for observer in self.all:
+            getattr(observer, name)(*heard)
+
+    return tell
+
+
 class ApiObservers(ApiObserver):
     """The observers of a mock, called one after the other in the order in which they were added."""
 
@@ -95,27 +103,6 @@ class ApiObservers(ApiObserver):
             if answered.answer.status >= observer.least_status:
                 observer.on_answer(answered)
 
-    def on_stray(self, stray: Stray) -> None:
-        """Notify the observers of a request without a World."""
-        for observer in self.all:
-            observer.on_stray(stray)
-
-    def on_judged(self, mock: Mock, permitted: Permitted) -> None:
-        """Notify the observers that a World is judged."""
-        for observer in self.all:
-            observer.on_judged(mock, permitted)
-
-    def on_opened(self, world: World) -> None:
-        """Notify the observers of a new World."""
-        for observer in self.all:
-            observer.on_opened(world)
-
-    def on_changed(self, world: World, what: str) -> None:
-        """Notify the observers that a World has changed."""
-        for observer in self.all:
-            observer.on_changed(world, what)
-
-    def on_closed(self, world: World) -> None:
-        """Notify the observers that a World is closed."""
-        for observer in self.all:
-            observer.on_closed(world)
+    on_stray, on_judged, on_opened, on_changed, on_closed = map(
+        _tell_all, ("on_stray", "on_judged", "on_opened", "on_changed", "on_closed")
+    )

@@ -272,10 +272,7 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
     )
 
 
-Listening = socket.socket
-
-
-def bind(host: str, port: int) -> Listening:
+def bind(host: str, port: int) -> socket.socket:
     """Open a listening socket; port 0 picks a free one. ConfigError if the address cannot be bound."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

@@ -13,8 +13,8 @@ from fastapi import Request
 from harness.items import message
 from harness.server import keyed_worlds
 from harness.server.control_plane import live
+from harness.server.control_plane.requests import Worker
 from harness.server.control_plane.view import _LiveView
-from harness.server.control_plane.worker import Worker
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi
 from harness.server.observe.metrics import Metrics

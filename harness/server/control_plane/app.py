@@ -32,9 +32,8 @@ from harness.server.control_plane.openapi import (
     describe_body,
     render_control_page,
 )
-from harness.server.control_plane.requests import api_of, mock_of
+from harness.server.control_plane.requests import Worker, api_of, mock_of
 from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
-from harness.server.control_plane.worker import Worker
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import describe_health
 from harness.world.scripting.validation import InvalidData

@@ -8,8 +8,7 @@ from harness.analysis.surfaced import describe_difference
 from harness.core.errors import HarnessError, Place
 from harness.core.exchange import Json, SentTurn
 from harness.core.vocabulary import VOCABULARIES
-from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object, snapshot_of
-from harness.server.control_plane.worker import worker_of
+from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object, snapshot_of, worker_of
 from harness.server.mock_api import CONTROL_ROOT
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts

@@ -1,6 +1,6 @@
 """The control plane's endpoints that read a World: journal, losses, usage, reports.
 
-Those that are plain functions run beside the event loop, on a copy of the World (`worker.py`).
+Those that are plain functions run beside the event loop, on a copy of the World (`requests.py`).
 """
 
 from __future__ import annotations

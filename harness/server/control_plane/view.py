@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter, time
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 from fastapi import Request, Response
@@ -23,8 +23,7 @@ from harness.core.text import item_text, pluralize, shorten
 from harness.explain.verdict import collect_findings, find_verdict
 from harness.items.transcript import input_items
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import EventNumber, join_rows, named_world, send_json
-from harness.server.control_plane.worker import Worker, worker_of
+from harness.server.control_plane.requests import EventNumber, Worker, join_rows, named_world, send_json, worker_of
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -51,6 +50,7 @@ JUDGED_IN_PASSING = 100
 QUIET_SECONDS = 1.0
 AT_ONCE = 100
 """How many Worlds are handed to the worker together."""
+_Made = TypeVar("_Made")
 _ROOT = os.getcwd()
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
@@ -90,19 +90,11 @@ def _live_of(request: Request) -> _LiveView:
 
 
 @dataclass(frozen=True, slots=True)
-class _KnownRow:
-    """The row of a World, cached for the `state` that the World was in."""
+class _Known(Generic[_Made]):
+    """What was made of a World, its row or its judgement, cached for the `state` that the World was in."""
 
     state: tuple[object, ...]
-    row: CaseRow
-
-
-@dataclass(frozen=True, slots=True)
-class _KnownJudgement:
-    """What was wrong in a World, cached for the `state` that the World was in."""
-
-    state: tuple[object, ...]
-    judged: JudgedCase
+    made: _Made
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +104,7 @@ class _Seen:
     name: str
     world: World
     state: tuple[object, ...]
-    known: _KnownJudgement
+    known: _Known[JudgedCase]
     is_due: bool
 
     @property
@@ -134,8 +126,8 @@ class _LiveView:
 
     api: MockApi
     worker: Worker
-    rows: dict[str, _KnownRow] = field(default_factory=dict)
-    judgements: dict[str, _KnownJudgement] = field(default_factory=dict)
+    rows: dict[str, _Known[CaseRow]] = field(default_factory=dict)
+    judgements: dict[str, _Known[JudgedCase]] = field(default_factory=dict)
     postponed: set[str] = field(default_factory=set)
     free_at: float = 0.0
     request_count: int = -1
@@ -155,7 +147,7 @@ class _LiveView:
 
     async def run(self) -> Response:
         """Build the run: one row for each World."""
-        rows, part = list[CaseRow](), list[_KnownRow | _Seen]()
+        rows, part = list[CaseRow](), list[_Known[CaseRow] | _Seen]()
         async for world in self.api.each_world():
             seen = self._see(world)
             known = self.rows.get(seen.name)
@@ -176,19 +168,19 @@ class _LiveView:
     def _see(self, world: World) -> _Seen:
         """Look whether a World is to be judged; one that is busy keeps its last judgement."""
         name, state = shown_name(world), _state_of(world)
-        known = self.judgements.get(name) or _KnownJudgement((), JudgedCase(secrets=[world.api_key]))
+        known = self.judgements.get(name) or _Known((), JudgedCase(secrets=[world.api_key]))
         is_busy = known.state != state and _is_busy(world)
         if is_busy:
             self._postpone(name, world)
         return _Seen(name, world, state, known, is_due=known.state != state and not is_busy)
 
-    def _build_rows(self, part: Sequence[_KnownRow | _Seen]) -> list[CaseRow]:
-        rows = (entry.row if isinstance(entry, _KnownRow) else self._build_row(entry) for entry in part)
+    def _build_rows(self, part: Sequence[_Known[CaseRow] | _Seen]) -> list[CaseRow]:
+        rows = (entry.made if isinstance(entry, _Known) else self._build_row(entry) for entry in part)
         return [replace(row, seconds=_seconds_since(row.began or 0)) for row in rows]
 
     def _build_row(self, seen: _Seen) -> CaseRow:
         row = build_row(_head(seen.world), seen.world, self._judge(seen), NEWEST_OF_ROW)
-        self.rows[seen.name] = _KnownRow(seen.row_state, row)
+        self.rows[seen.name] = _Known(seen.row_state, row)
         return row
 
     def _build_case(self, seen: _Seen, after: int) -> Response:
@@ -197,9 +189,9 @@ class _LiveView:
 
     def _judge(self, seen: _Seen) -> JudgedCase:
         if not seen.is_due:
-            return seen.known.judged
+            return seen.known.made
         judged = _judge(seen.world)
-        self.judgements[seen.name] = _KnownJudgement(seen.state, judged)
+        self.judgements[seen.name] = _Known(seen.state, judged)
         return judged
 
     def _postpone(self, name: str, world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -28,32 +29,20 @@ class Metrics:
         self._api = api
         self._open_streams = open_streams
         self._registry = registry = CollectorRegistry()
-        settings = ("version", "as_of", "dialect")
-        build = Gauge("harness_build_info", "What serves.", settings, registry=registry)
+        gauge, counter = partial(Gauge, registry=registry), partial(Counter, registry=registry)
+        build = gauge("harness_build_info", "What serves.", ("version", "as_of", "dialect"))
         build.labels(harness_version(), api.as_of, api.dialect or "any").set(1)
-        self._uptime = Gauge("harness_uptime_seconds", "Seconds since the start.", registry=registry)
-        self._dropped = Counter(
-            "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", registry=registry
-        )
+        self._uptime = gauge("harness_uptime_seconds", "Seconds since the start.")
+        self._dropped = counter("harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.")
         self._dropped_before = 0
-
-        def add_gauge(name: str, documentation: str) -> Gauge:
-            return Gauge(name, documentation, registry=registry)
-
-        self._streams_open = add_gauge("harness_streams_open", "Streams in progress.")
-        self._gauges = {name: add_gauge(name, documentation) for name, (documentation, _) in _COUNTS.items()}
-        labels = ("operation", "status", "dialect")
-        self._requests = Counter("harness_requests", "Requests answered.", labels, registry=self._registry)
-        self._refusals = Counter("harness_refusals", "Requests refused, by rule.", ("rule",), registry=self._registry)
-        self._streams = Counter(
-            "harness_streams", "Answers that were streams.", ("operation",), registry=self._registry
-        )
+        self._streams_open = gauge("harness_streams_open", "Streams in progress.")
+        self._gauges = {name: gauge(name, documentation) for name, (documentation, _) in _COUNTS.items()}
+        self._requests = counter("harness_requests", "Requests answered.", ("operation", "status", "dialect"))
+        self._refusals = counter("harness_refusals", "Requests refused, by rule.", ("rule",))
+        self._streams = counter("harness_streams", "Answers that were streams.", ("operation",))
+        told = "Time to make an answer, without sending it."
         self._seconds = Histogram(
-            "harness_request_duration_seconds",
-            "Time to make an answer, without sending it.",
-            ("operation",),
-            buckets=BUCKETS,
-            registry=self._registry,
+            "harness_request_duration_seconds", told, ("operation",), buckets=BUCKETS, registry=registry
         )
 
     def note(self, observed: ObservedRequest) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from inspect import isawaitable
 from time import time
@@ -41,7 +40,7 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
         edge = SendRecord(time(), connection)
         received = session.receive(message["bytes"] if text is None else text, edge=edge)
         edge.stream = events = await received if isawaitable(received) else received
-        with _noting_departure(edge):
+        try:
             if delivery := session.delivery:
                 early += await send_events(events, delivery, receive, partial(_send_event, edge, send))
                 if delivery.disconnects:
@@ -51,6 +50,9 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
                 for event in events:
                     await _send_event(edge, send, event)
             edge.end(whole=edge.sent_events == len(events))
+        except OSError:  # raised by `send` once the client has left
+            edge.end(left_at=time())
+            raise
         if delivery:
             continue
         if session.closed:
@@ -64,16 +66,6 @@ async def _send_event(edge: SendRecord, send: Send, event: Json) -> None:
     await send({"type": "websocket.send", "text": text.decode()})
     edge.add_part(len(text), time())
     edge.add_events(edge.sent_events + 1)
-
-
-@contextmanager
-def _noting_departure(edge: SendRecord) -> Iterator[None]:
-    """Record that the client has left if sending fails."""
-    try:
-        yield
-    except OSError:  # raised by `send` once the client has left
-        edge.end(left_at=time())
-        raise
 
 
 async def refuse_upgrade(answer: Answer, send: Send) -> None:

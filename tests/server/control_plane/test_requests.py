@@ -16,7 +16,7 @@ from harness.items import message
 from harness.server import judge_world
 from harness.server.control_plane import journal, view
 from harness.server.control_plane.app import CONTROLS
-from harness.server.control_plane.worker import Worker, _render
+from harness.server.control_plane.requests import Worker, _render
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.servers.json_client import create, send
