@@ -12,7 +12,10 @@ from harness.core.exchange import Json
 _SCHEMA_MAPS = ("properties", "$defs", "definitions")
 _SCHEMA_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
-_NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "uniqueItems")
+_NOT_STRICT = (
+    *("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"),
+    *("uniqueItems", "propertyNames", "contains"),
+)
 _SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "properties")
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 """The string formats in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
@@ -125,7 +128,7 @@ def _is_free_form(schema: Any) -> bool:
         return False
     if schema.get("type") == "array":
         return _is_free_form(schema.get("items"))
-    return schema.get("type") == "object" and not {"properties", "$ref"} & schema.keys()
+    return schema.get("type") == "object" and not {"properties", "propertyNames", "$ref"} & schema.keys()
 
 
 def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[str]:
@@ -133,12 +136,14 @@ def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[
         return
     yield from look(schema, path)
     for name in _SCHEMA_MAPS:
+        at = (_find_type(schema, "object", path) if name == "properties" else None) or path
         for key, inner in _object_at(schema, name).items():
-            yield from _check_subschemas(inner, (*path, name, key), look)
+            yield from _check_subschemas(inner, (*at, name, key), look)
     for name in _SCHEMA_LISTS:
         for index, inner in enumerate(_array_at(schema, name)):
             yield from _check_subschemas(inner, (*path, name, str(index)), look)
-    yield from _check_subschemas(schema.get("items"), (*path, "items"), look)
+    at = _find_type(schema, "array", path) or path
+    yield from _check_subschemas(schema.get("items"), (*at, "items"), look)
 
 
 def _array_problems(schema: Json, path: Path) -> Iterator[str]:

@@ -29,6 +29,10 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
         "properties": {"a": {"type": "array", "items": {}, "uniqueItems": True}},
         "required": ["a"],
     },
+    "In context=('properties', 'a', 'type', '0', 'items'), 'propertyNames' is not permitted.": {
+        "properties": {"a": {"type": ["array", "null"], "items": {"type": "object", "propertyNames": {}}}},
+        "required": ["a"],
+    },
     "In context=('properties', 'a'), array schema missing items.": {
         "properties": {"a": {"type": "array"}},
         "required": ["a"],
@@ -79,7 +83,8 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
             "https://community.openai.com/t/1230045 and eleven more origins: a required property of free form",
             "2026-09-27",
         ),
-        reported("public reports of four origins: an object among the types", "2026-08-10"),
+        reported("public reports of nine origins: an object or an array among the types", "2026-09-06"),
+        reported("https://github.com/vercel/ai/pull/20621 and eight more origins: propertyNames", "2026-09-10"),
         reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
     ],
     assumed="that only the objects count as levels, and not the arrays between them",

@@ -47,6 +47,12 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
     ", 'type', '0'), 'uri' is not a valid format.": {"type": ["string", "null"], "format": "uri"},
     "), 'uri' is not a valid format.": {"type": "string", "format": "uri"},
     ", 'type', '1'), array schema missing items.": {"type": ["string", "array"]},
+    "), 'propertyNames' is not permitted.": {"type": "object", "propertyNames": {"type": "string"}},
+    ", 'type', '0', 'items'), schema must have a 'type' key.": {"type": ["array", "null"], "items": {}},
+    ", 'type', '0', 'properties', 'b'), 'uniqueItems' is not permitted.": {
+        **_closed(b={"type": "array", "items": {"type": "string"}, "uniqueItems": True}),
+        "type": ["object", "null"],
+    },
 }
 
 
@@ -67,6 +73,8 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         reported("https://github.com/camel-ai/camel/issues/3001 and three more origins: $ref with keywords", "2026-03"),
         reported("https://github.com/BuilderIO/agent-native/pull/3085: formats", "2026-08"),
         reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
+        reported("public notes of five origins: the paths inside of one type among several", "2026-09-06"),
+        reported("https://github.com/mastra-ai/mastra/issues/19273 and eight more origins: propertyNames", "2026-09"),
         reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
         reported(
             "https://github.com/SamSaffron/term-llm/pull/180 and four more origins: a required property of free form",
