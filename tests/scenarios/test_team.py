@@ -1,12 +1,15 @@
-"""The story of a planner who hands over to ops, with the unmodified `openai-agents`, right and wrong."""
+"""A planner hands over to ops, right and wrong, and who spoke is recognised: with the unmodified `openai-agents`."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import openai
 import pytest
 from agents import Agent, HandoffInputData, OpenAIResponsesModel, RunConfig, Runner, function_tool, handoff
+from agents.extensions import handoff_filters
+from agents.extensions.handoff_prompt import prompt_with_handoff_instructions
 from agents.run import CallModelData, ModelInputData
 
 from harness.items import function_call, message, reasoning
@@ -22,12 +25,12 @@ async def deploy(ref: str) -> str:
     return f"{ref} is live"
 
 
-def team(client, input_filter=None, model="gpt-4.1"):
+def team(client, input_filter=None, model="gpt-4.1", told=str):
     """Return a planner who can hand over to ops; the filter decides what ops sees of the talk."""
     made = OpenAIResponsesModel(model, client)
-    ops = Agent("Ops", instructions="You are ops.", model=made, tools=[deploy])
+    ops = Agent("Ops", instructions=told("You are ops."), model=made, tools=[deploy])
     transfer = handoff(ops, input_filter=input_filter)
-    return Agent("Planner", instructions="You are the planner.", model=made, handoffs=[transfer])
+    return Agent("Planner", instructions=told("You are the planner."), model=made, handoffs=[transfer])
 
 
 def script(mock):
@@ -75,7 +78,7 @@ async def test_a_reasoning_planner_keeps_its_thoughts_with_its_call(mock, async_
 
 
 def without_calls(data: HandoffInputData) -> HandoffInputData:
-    """Return a filter with the classic bug: the call of the hand-off goes, its output stays."""
+    """A filter with the classic bug: the call of the hand-off goes, its output stays."""
     return replace(data, new_items=tuple(item for item in data.new_items if item.type != "handoff_call_item"))
 
 
@@ -107,3 +110,58 @@ async def test_two_runs_of_a_team_share_nothing_but_their_script(mock, async_cli
     answers = [(await Runner.run(team(async_client), "Ship v2.", run_config=QUIET)).final_output for _ in range(2)]
     assert answers == ["First.", "Second."]
     assert [len(exchange.request.body["input"]) for exchange in mock.exchanges] == [1, 1]
+
+
+def spoke(mock):
+    return {name: [exchange.number for exchange in exchanges] for name, exchanges in mock.lanes.items()}
+
+
+def prompted_team(client, input_filter=None):
+    """Return a team of which each is told about hand-offs in the words of the framework."""
+    return team(client, input_filter, told=prompt_with_handoff_instructions)
+
+
+@pytest.mark.parametrize("options", [{}, {"auto_previous_response_id": True}], ids=["replay", "chain"])
+async def test_a_hand_off_leads_from_lane_to_lane(mock, async_client, options):
+    mock.script(function_call("transfer_to_ops", {}), function_call("deploy", {"ref": "v2"}), message("Live."))
+    await Runner.run(prompted_team(async_client), "Ship v2.", run_config=QUIET, **options)
+    assert spoke(mock) == {"planner": [1], "ops": [2, 3]}
+    [led] = mock.flow.hand_offs
+    assert (led.number, led.by, led.to, led.name) == (2, "planner", "ops", "transfer_to_ops")
+
+
+async def test_a_later_run_goes_on_in_its_lane(mock, async_client):
+    mock.script(function_call("transfer_to_ops", {}), message("Live."), message("Bye."))
+    result = await Runner.run(prompted_team(async_client), "Ship v2.", run_config=QUIET)
+    history = [*result.to_input_list(), {"role": "user", "content": "Bye."}]
+    await Runner.run(result.last_agent, history, run_config=QUIET)
+    assert spoke(mock) == {"planner": [1], "ops": [2, 3]}
+
+
+async def test_a_filtered_hand_off_has_its_lane_but_no_call(mock, async_client):
+    mock.script(function_call("transfer_to_ops", {}), message("Live."))
+    await Runner.run(prompted_team(async_client, handoff_filters.remove_all_tools), "Ship v2.", run_config=QUIET)
+    assert spoke(mock) == {"planner": [1], "ops": [2]}
+    assert mock.flow.hand_offs == []
+
+
+async def test_an_agent_as_a_tool_has_a_lane_of_its_own(mock, async_client):
+    model = OpenAIResponsesModel("gpt-4.1", async_client)
+    critic = Agent("Critic", instructions="You are a critic.", model=model)
+    ask = critic.as_tool("ask_critic", "Ask the critic.")
+    writer = Agent("Writer", instructions="You are a writer.", model=model, tools=[ask])
+    mock.when(instructions="writer").script(function_call("ask_critic", {"input": "Good?"}), message("It is good."))
+    mock.when(instructions="critic").script(message("Good."))
+    await Runner.run(writer, "Write.", run_config=QUIET)
+    assert spoke(mock) == {"writer": [1, 3], "critic": [2]}
+    assert mock.flow.hand_offs == []
+
+
+async def test_agents_at_the_same_time_keep_to_their_lanes(mock, async_client):
+    model = OpenAIResponsesModel("gpt-4.1", async_client)
+    names = ("red", "green", "blue")
+    for name in names:
+        mock.when(instructions=name).script(function_call("deploy", {"ref": name}), message("Done."))
+    agents = [Agent(name, instructions=f"You are {name}.", model=model, tools=[deploy]) for name in names]
+    await asyncio.gather(*(Runner.run(agent, "Ship it.", run_config=QUIET) for agent in agents))
+    assert {name: len(exchanges) for name, exchanges in mock.lanes.items()} == dict.fromkeys(names, 2)
