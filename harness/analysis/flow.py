@@ -52,7 +52,7 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
         is_chained = body.get("previous_response_id") or conversation_id(body)
         # A chained request sends nothing but new items.
         new_items = items if is_chained else now.beyond(Counter(before.keys), all_outputs, known_ids)
-        output = [item for item in _answer_items(answer) if _item_id(item) not in known_ids]
+        output = [item for item in _answer_items(answer) if as_string(item.get("id")) not in known_ids]
         endpoint = "" if asks_model(request) else f"{request.method} {request.path}"
         yield FlowStep(
             exchange.number, lane, new_items, output, _status_line(answer), _failure_line(exchange), endpoint, hand_off
@@ -60,7 +60,7 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
         if asks_model(request):
             sent_by_lane[lane] = now
         all_outputs.update(map(_item_key, output))
-        known_ids.update(filter(None, map(_item_id, output)))
+        known_ids.update(filter(None, (as_string(item.get("id")) for item in output)))
 
 
 _Key = tuple[str, ...]
@@ -138,10 +138,6 @@ def _answer_items(answer: Answer) -> Iterator[Json]:
     waiting = as_object(as_object(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
     for call in objects_in(waiting):
         yield {**call, **as_object(call.get("function")), "type": "function_call", "call_id": call.get("id")}
-
-
-def _item_id(item: Json) -> str:
-    return as_string(item.get("id"))
 
 
 def _status_line(answer: Answer) -> str:

@@ -199,7 +199,7 @@ class _LaneTracker:
     def _find_predecessor(self, request: Request) -> _Predecessor | None:
         """Find what a request continues: the newest item from an earlier answer, else its chain."""
         body, params = as_object(request.body), request.params
-        for item in reversed(_input_items(body)):
+        for item in reversed(objects_in(input_items(body))):
             known = (self.predecessors.get(key) for key in reference_keys(item))
             if origin := next(filter(None, known), None):
                 # Only the output of a call can be a hand-off; other items merely repeat what the lane has shown.
@@ -337,7 +337,7 @@ def _is_nested(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _read_profile(body: Json) -> tuple[str, _AgentProfile]:
-    leading = takewhile(lambda item: item.get("role") in INSTRUCTION_ROLES, _input_items(body))
+    leading = takewhile(lambda item: item.get("role") in INSTRUCTION_ROLES, objects_in(input_items(body)))
     prompt = as_object(body.get("prompt")).get("id")
     text = "\n".join(filter(None, [as_string(prompt), as_string(body.get("instructions")), *map(item_text, leading)]))
     named = (as_object(tool.get("function")) | tool for tool in objects_in(body.get("tools")))
@@ -357,7 +357,3 @@ def reference_keys(item: Json) -> Iterator[ReferenceKey]:
             yield kind, item[member]
     if item.get("role") == "assistant" and item.get("type", "message") == "message" and (text := item_text(item)):
         yield "text", text
-
-
-def _input_items(body: Json) -> list[Json]:
-    return objects_in(input_items(body))

@@ -18,13 +18,7 @@ import orjson
 from harness.analysis.call_ledger import call_arguments
 from harness.analysis.surfaces import read
 from harness.analysis.surfaces.base import PARTS, Surface
-from harness.analysis.text_match import (
-    ReplyMessage,
-    describe_text_change,
-    find_messages_in,
-    is_similar,
-    reply_message_text,
-)
+from harness.analysis.text_match import ReplyMessage, describe_text_change, find_messages_in, is_similar
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -132,7 +126,7 @@ class _SurfaceComparison:
         shown = (self._shown.text or "").strip()
         newest = reversed(self._messages)
         finals = [message for message in newest if message.is_last and message.reply in self._final_replies]
-        similar = (final for final in finals if shown and is_similar(reply_message_text(final), shown))
+        similar = (final for final in finals if shown and is_similar(final.text, shown))
         return next(similar, (finals or self._messages)[0])
 
     def annotations(self) -> list[str]:
@@ -141,7 +135,7 @@ class _SurfaceComparison:
         left, lines, altered = list(self._shown.annotations), list[str](), list[Json]()
         used = self._used_messages or self._named_messages or self._messages_of_last_reply
         for message in used:
-            text, notes = reply_message_text(message), annotations_of(message.message)
+            text, notes = message.text, annotations_of(message.message)
             expected = [note for note in notes if note["type"] in (self._shown.kinds or {note["type"]})]
             lost = _remove_matching(expected, left, self._shown.text, text)
             lines += _describe_lost_annotations(lost, expected, text, self._shown.annotations)

@@ -20,10 +20,10 @@ class ReplyMessage(NamedTuple):
     message: Json
     is_last: bool
 
-
-def reply_message_text(message: ReplyMessage) -> str:
-    """Join the text of a message."""
-    return "".join(text for text, _ in text_parts(message.message))
+    @property
+    def text(self) -> str:
+        """The text of the message, joined."""
+        return "".join(text for text, _ in text_parts(self.message))
 
 
 def find_messages_in(

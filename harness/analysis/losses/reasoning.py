@@ -116,7 +116,11 @@ def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[Lo
         if item_type(item) == "reasoning" and (original := history.find_output(item)):
             for then in original.reply.output[original.index + 1 : original.index + 2]:
                 id = client_call_id(then)
-                is_gone = is_assistant(then) and behind.get("role") == "user" and not _is_told(then, request)
+                is_gone = (
+                    is_assistant(then)
+                    and behind.get("role") == "user"
+                    and letters_of(message_text(then)) not in request.message_letters
+                )
                 if is_gone or (id and id not in calls):
                     facts = {"what": describe_item(original.item), "then": describe_item(then)}
                     yield {"at": place, "said": original.number, **facts}
@@ -192,10 +196,6 @@ def _find_before_answer(letters: str, history: History) -> OutputItem | None:
         if rest and any(spoken and rest.endswith(spoken) for spoken in map(letters_of, history.by_text)):
             return thought
     return None
-
-
-def _is_told(message: Json, request: HistoryRequest) -> bool:
-    return letters_of(message_text(message)) in request.message_letters
 
 
 def _is_emptied(item: Json, thought: Json) -> bool:

@@ -74,7 +74,8 @@ def merge_reports(reports: Sequence[Report]) -> Report:
 
     A test in several reports is kept once, unless they differ in more than its duration.
     """
-    reports = _number_clients(reports)
+    times: Counter[str] = Counter()
+    reports = [_rename_clients(report, times) if report.examination else report for report in reports]
     cases: dict[str, ReportCase] = {}
     outcomes = sum((Counter(report.outcomes) for report in reports), Counter[str]())
     for case in (case for report in reports for case in report.cases):
@@ -91,13 +92,8 @@ def merge_reports(reports: Sequence[Report]) -> Report:
     return Report(list(cases.values()), known, hit, unknown_models, facts, examination)
 
 
-def _number_clients(reports: Sequence[Report]) -> list[Report]:
-    """Number clients of the same name, so that examinations stand side by side."""
-    times: Counter[str] = Counter()
-    return [_rename_clients(report, times) if report.examination else report for report in reports]
-
-
 def _rename_clients(report: Report, times: Counter[str]) -> Report:
+    """Number clients of the same name, so that examinations stand side by side."""
     names: dict[str, str] = {}
     for client in report.examination["clients"]:
         name = client["client"]

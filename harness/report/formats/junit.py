@@ -35,14 +35,8 @@ def render(report: Report) -> str:
         _add_case(suite, case)
     lines = [*report.head, *unknown_model_lines(report.unknown_models)]
     Xml.SubElement(suite, "system-out").text = "\n".join(lines)
-    return _render_xml(suites)
-
-
-def _render_xml(suites: Xml.Element) -> str:
     Xml.indent(suites)
-    return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
-        ('<?xml version="1.0" encoding="utf-8"?>\n', "\n")
-    )
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{Xml.tostring(suites, encoding="unicode")}\n'
 
 
 def _add_case(suite: Xml.Element, case: ReportCase) -> None:
