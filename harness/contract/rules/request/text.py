@@ -90,9 +90,7 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
     assumed="that only the objects count as levels, and not the arrays between them",
     rejects={
         **{
-            f"Invalid schema for response_format 'out': {problem}": _json_schema_body(
-                {**_CLOSED_SCHEMA, **members}, strict=True
-            )
+            ("out", problem): _json_schema_body({**_CLOSED_SCHEMA, **members}, strict=True)
             for problem, members in _SCHEMA_PROBLEMS.items()
         },
         ("out", "In context=(), 'oneOf' is not permitted."): _json_schema_body(

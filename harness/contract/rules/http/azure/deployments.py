@@ -51,11 +51,6 @@ def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
         yield {"principal": world.account.name, "action": action, "method": request.method, "path": path}
 
 
-PROJECT_PERMISSION_DENIED = (
-    "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/AIServices/agents/"
-    "{action}` to perform `{method} /api/projects/{{projectName}}{path}` operation. For instructions on granting the "
-    "necessary permissions, see https://aka.ms/FoundryPermissions."
-)
 _PATHS_OF_MANY = ("/openai", "/agents")
 """Paths that a refusal shortens to cover everything below; for all others it names the path itself."""
 _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
@@ -64,7 +59,13 @@ _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
 @rule(
     on="*",
     dialects=FOUNDRY,
-    error=gateway_error(401, PROJECT_PERMISSION_DENIED, "PermissionDenied"),
+    error=gateway_error(
+        401,
+        "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/AIServices/agents/"
+        "{action}` to perform `{method} /api/projects/{{projectName}}{path}` operation. For instructions on granting the "
+        "necessary permissions, see https://aka.ms/FoundryPermissions.",
+        "PermissionDenied",
+    ),
     source=[
         reported("https://github.com/microsoft-foundry/foundry-samples/issues/692: the whole body", "2026-05-02"),
         reported("https://github.com/Azure/azure-sdk-for-python/issues/44842", "2026-01-25"),
@@ -72,7 +73,7 @@ _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
         reported("https://github.com/microsoft/microsoft-foundry-for-vscode/issues/205: to read", "2025-10-21"),
     ],
     rejects={
-        PROJECT_PERMISSION_DENIED.format(principal="org-harness", action=action, method=method, path=place): Case(
+        ("org-harness", action, method, place): Case(
             body, on=f"{method} !{PROJECT_PATH}{path}", account=Organization(scopes=frozenset())
         )
         for method, path, body, action, place in (

@@ -49,9 +49,7 @@ declare(
     error=_INVALID_VALUE,
     source=[PROBED, reported("public reports of three more origins", "2026-08-01")],
     rejects={
-        f"Invalid value: '{type}'. Supported values are: 'output_text' and 'refusal'.": {
-            "input": [{"role": "assistant", "content": [_part(type)]}, HI]
-        }
+        (type, "'output_text' and 'refusal'"): {"input": [{"role": "assistant", "content": [_part(type)]}, HI]}
         for type in ("input_text", "input_file", "input_image", "input_audio", "computer_screenshot", "summary_text")
     },
     accepts=[

@@ -167,12 +167,7 @@ def model_not_found(request: Request, world: WorldView, family: Model | None) ->
         ),
     ],
     assumed="that the type, the param and the code are those of the error of gpt-5-mini",
-    rejects={
-        f"The requested model '{name}' cannot be used with the Assistants API.": Case(
-            {"model": name}, on=_CREATE_ASSISTANT
-        )
-        for name in ("gpt-5.1", "gpt-5.1-2025-11-13")
-    },
+    rejects={name: Case({"model": name}, on=_CREATE_ASSISTANT) for name in ("gpt-5.1", "gpt-5.1-2025-11-13")},
     accepts=[
         *(Case({"model": name}, on=_CREATE_ASSISTANT) for name in ("gpt-4.1", "gpt-5-mini")),
         Case({"model": "gpt-5.1"}, on=_CREATE_ASSISTANT, account=Organization(models=frozenset(["gpt-5.1"]))),

@@ -182,8 +182,8 @@ def _with_tools(parameters: Json) -> Json:
     ),
     assumed="that what a tool search has found is checked, too",
     rejects={
-        "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": (
-            _with_tools({"oneOf": [{"type": "object"}]})
+        ("f", "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."): _with_tools(
+            {"oneOf": [{"type": "object"}]}
         )
     },
     accepts=[_with_tools({"type": "object", "properties": {}})],

@@ -140,10 +140,7 @@ def _parameters(function: Json) -> Json:
         reported("https://github.com/paradigmxyz/centaur/pull/499", "2026-06-11"),
     ],
     assumed="that models with a namespace `collaboration` accept them outside it, too",
-    rejects={
-        "Invalid Value: 'tools'. Function 'functions.spawn_agent' declares encrypted parameters but is not configured for "
-        "encrypted tool use by this model.": {"model": "gpt-5.5", **_alone("spawn_agent", encrypted=True)}
-    },
+    rejects={"spawn_agent": {"model": "gpt-5.5", **_alone("spawn_agent", encrypted=True)}},
     accepts=[
         {"model": "gpt-5.5", **_alone("spawn_agent")},
         {"model": "gpt-5.6-sol", **_alone("spawn_agent", encrypted=True)},
