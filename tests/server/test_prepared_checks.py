@@ -11,9 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harness.contract import check as contract
 from harness.contract.call import WorldCall
-from harness.contract.check import Violation, check
+from harness.contract.check import Checked, Violation, check
 from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
 from harness.core.exchange import Json, Request
@@ -43,28 +42,33 @@ def outcomes(request: Request, world: Any, prepared: Prepared) -> tuple[Violatio
     return check(ApiCall(request, world)).violation, prepared.find_violation(ApiCall(request, world))
 
 
+def patch_checks(patch: pytest.MonkeyPatch, function: Any) -> None:
+    for module in ("server.answering", "server.prepared", "verify.judging.judge"):
+        patch.setattr(f"harness.{module}.check", function)
+
+
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Compares, of each request that is checked from now on, both ways to check it; counts its outcomes."""
-    find, counts = contract._find_violation, Counter[str]()
+    counts = Counter[str]()
 
     def compare(call: WorldCall, violation: Violation | None) -> None:
         other = ApiCall(
             with_input(call.request, "hi" if isinstance(call.body["input"], list) else MESSAGES), call.world
         )
-        if find(other) is None and (prepared := prepare(other)):
+        if check(other).violation is None and (prepared := prepare(other)):
             assert prepared.find_violation(ApiCall(call.request, call.world)) == violation
             counts["refused" if violation else "accepted"] += 1
 
-    def find_both(call: WorldCall, is_exempt: Any = None) -> Violation | None:
-        violation = find(call, is_exempt)
+    def check_both(call: WorldCall, is_exempt: Any = None) -> Checked[WorldCall]:
+        checked = check(call, is_exempt)
         if call.world is not None and isinstance(call.body, dict) and "input" in call.body:
             with monkeypatch.context() as alone:
-                alone.setattr(contract, "_find_violation", find)
-                compare(call, violation)
-        return violation
+                patch_checks(alone, check)
+                compare(call, checked.violation)
+        return checked
 
-    monkeypatch.setattr(contract, "_find_violation", find_both)
+    patch_checks(monkeypatch, check_both)
     return counts
 
 
