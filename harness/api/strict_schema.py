@@ -14,7 +14,7 @@ _SCHEMA_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
 _NOT_STRICT = (
     *("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"),
-    *("uniqueItems", "propertyNames", "contains"),
+    *("uniqueItems", "contains", "propertyNames", "minProperties", "maxProperties"),
 )
 _SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "properties")
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
@@ -128,7 +128,7 @@ def _is_free_form(schema: Any) -> bool:
         return False
     if schema.get("type") == "array":
         return _is_free_form(schema.get("items"))
-    return schema.get("type") == "object" and not {"properties", "propertyNames", "$ref"} & schema.keys()
+    return schema.get("type") == "object" and not {"properties", "$ref", *_NOT_STRICT} & schema.keys()
 
 
 def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[str]:

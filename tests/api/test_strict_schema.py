@@ -37,6 +37,9 @@ NAMED: dict[str, list[Json]] = {
         *(closed(a={"type": "array", "items": part}) for part in FREE_FORMS),
     ],
     "In context=(), 'not' is not permitted.": [{**closed(), "not": {}}],
+    "In context=('properties', 'a'), 'maxProperties' is not permitted.": [
+        closed(a={"type": "object", "additionalProperties": TEXT, "maxProperties": 9})
+    ],
     "In context=('properties', 'a'), 'propertyNames' is not permitted.": [
         closed(a={"type": "object", "propertyNames": TEXT, "additionalProperties": {}})
     ],
