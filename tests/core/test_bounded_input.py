@@ -61,6 +61,7 @@ EXCHANGE = {
 RECORDING = json.dumps({"interactions": [EXCHANGE]}).encode()
 
 Write = Callable[[Path], None]
+UNREAD = ": cannot be read: "
 MANY_OBJECTS = "it has more than 131072 objects and lists; set"
 
 
@@ -123,38 +124,26 @@ def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> Non
     slow_except(
         (0, 3),
         [
-            ("report", "x.json", sparse(2 << 30), f"it has more than 4 MiB; set {LIMIT_VARIABLE} in the environment"),
-            ("report", "x.json", packed((b" ", 300 * MIB)), "decompressed it "),
-            ("report", "x.json", plain((b"[", 1), (b"[],", MIB), (b"1]", 1)), MANY_OBJECTS),
-            ("script", "x.py", sparse(2 << 30), f"it has more than 4 MiB; set {LIMIT_VARIABLE} in the environment"),
-            ("script", "x.yaml", sparse(2 << 30), "it has more than 4 MiB"),
+            ("report", "x.json", sparse(2 << 30), f"{UNREAD}it has more than 4 MiB; set {LIMIT_VARIABLE} in the"),
+            ("report", "x.json", packed((b" ", 300 * MIB)), f"{UNREAD}decompressed it "),
+            ("report", "x.json", plain((b"[", 1), (b"[],", MIB), (b"1]", 1)), UNREAD + MANY_OBJECTS),
+            ("script", "x.py", sparse(2 << 30), f"{UNREAD}it has more than 4 MiB; set {LIMIT_VARIABLE} in the"),
+            ("script", "x.yaml", sparse(2 << 30), f"{UNREAD}it has more than 4 MiB"),
+            ("view", "x.yaml", sparse(8 << 30), "a line of more than 4 MiB"),
+            ("view", "x.jsonl", sparse(8 << 30), "a line of more than 4 MiB"),
+            ("view", "x.html", sparse(8 << 30), f"{UNREAD}it has more than 4 MiB"),
+            ("lines", "x.jsonl", sparse(8 << 30), " []"),
         ],
     ),
 )
-def test_no_report_and_no_script_fills_the_memory(
+def test_nothing_else_that_is_read_fills_the_memory(
     reader: str, name: str, write: Write, why: str, tmp_path: Path
 ) -> None:
     write(path := tmp_path / name)
     told, taken = measure(reader, path)
     assert int(taken) < MOST_MEMORY
-    assert told.startswith(f"{path}: cannot be read: {why}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("reader", "name", "why"),
-    [
-        ("view", "x.yaml", "a line of more than 4 MiB"),
-        ("view", "x.jsonl", "a line of more than 4 MiB"),
-        ("view", "x.html", "cannot be read: it has more than 4 MiB"),
-        ("lines", "x.jsonl", "x.jsonl []"),
-    ],
-)
-def test_a_sparse_file_does_not_fill_the_memory_of_the_viewer(reader: str, name: str, why: str, tmp_path: Path) -> None:
-    sparse(8 << 30)(path := tmp_path / name)
-    told, taken = measure(reader, path)
-    assert int(taken) < MOST_MEMORY
     assert why in told
+    assert path.as_posix() in told
 
 
 @pytest.mark.slow
@@ -201,19 +190,10 @@ def test_ordinary_compression_is_no_bomb(tmp_path: Path) -> None:
     assert len(list(read_recording(path))) == 5000
 
 
-COMMANDS = {
-    "cassettes": ("cassettes",),
-    "check": ("check",),
-    "drift": ("drift", "--yes"),
-    "learn": ("learn",),
-    "report": ("report",),
-    "serve --certificate": ("serve", "--port", "0", "--certificate"),
-    "serve --contract": ("serve", "--port", "0", "--contract"),
-    "serve --replay": ("serve", "--port", "0", "--replay"),
-    "serve --script": ("serve", "--port", "0", "--script"),
-    "verify": ("verify",),
-    "view": ("view", "--text"),
-}
+COMMANDS = [
+    *("cassettes", "check", "drift --yes", "learn", "report", "verify", "view --text"),
+    *(f"serve --port 0 --{option}" for option in ("certificate", "contract", "replay", "script")),
+]
 """The commands that read a file of the user, each without its path."""
 
 
@@ -221,7 +201,7 @@ COMMANDS = {
 def test_no_command_waits_for_a_pipe(command: str, tmp_path: Path) -> None:
     os.mkfifo(path := tmp_path / "x.yaml")
     env = {**os.environ, "OPENAI_API_KEY": "sk-a"}
-    with spawn([sys.executable, "-m", "harness", *COMMANDS[command], path], env=env) as child:
+    with spawn([sys.executable, "-m", "harness", *command.split(), path], env=env) as child:
         told, problem = child.communicate(timeout=60)
     assert child.returncode == 2
     assert "cannot be read: it is a named pipe, not a file. " in told + problem
