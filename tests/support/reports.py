@@ -19,6 +19,7 @@ from harness.report.report import Report, ReportCase
 from harness.server.mock_api import MockApi
 from harness.world.world import World
 from tests.support import in_process
+from tests.support.pages import in_page
 from tests.support.schemas import assert_conforms
 
 KEY = "sk-harness-0123456789abcdef"
@@ -30,6 +31,13 @@ UNUSED = ReportFinding("unused", False, 'script: message "hi"', fix="Remove the 
 FAILED = ReportCase(
     "tests/test_a b.py::TestIt::test_it[1]", "tests/test_a b.py", 12, "failed", 0.25, found=(REFUSED, UNUSED), why="E 1"
 )
+
+
+def what_fails(file: Path) -> str:
+    """Return the text of a report, or of a page the first cause that it shows; nothing in it has passed."""
+    text = file.read_text()
+    assert "✅" not in text
+    return in_page(text)[0].causes[0].what if file.suffix == ".html" else text
 
 
 def make_mock(turn: list[TurnLine] | None = None) -> MockApi:
