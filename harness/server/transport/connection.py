@@ -177,12 +177,13 @@ class HttpConnection(asyncio.Protocol):
                 self._arrived = time()
                 self._begin_exchange(*part)
                 self._answer_next()
-            else:
-                self._take(part)
+            elif self._take(part):
+                self._answer_next()
             if self.state is ENDING:
                 break
 
-    def _take(self, part: Part) -> None:
+    def _take(self, part: Part) -> bool:
+        """Handle a part of a request; return whether a request may be answered now."""
         if part is BEGIN:
             # Starts the clock of the request; the loop's may stand still within an iteration.
             self.state, self._since, self._received, self._arrived = HEAD, self.loop.time(), 1, time()
@@ -190,17 +191,17 @@ class HttpConnection(asyncio.Protocol):
             self.state, self._since = BETWEEN, self.loop.time()
             if self.exchanges:  # otherwise it has been answered already
                 self.exchanges[-1].end_body()
-                self._answer_next()
+            return bool(self.exchanges)
         elif isinstance(part, bytes):
-            if self.exchanges and self.exchanges[-1].add_body(part):
-                self._answer_next()
+            return bool(self.exchanges) and self.exchanges[-1].add_body(part)
         elif isinstance(part, RequestHead):
             self._begin_exchange(part)
-            self._answer_next()
+            return True
         elif isinstance(part, Upgrade):
             self._upgrade(part.head)
         else:
             self._refuse(400, str(part))
+        return False
 
     def _begin_exchange(self, head: RequestHead, body: bytes | None = None) -> None:
         """Begin a request whose head has arrived, maybe with all of its body."""
