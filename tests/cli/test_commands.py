@@ -29,7 +29,7 @@ def test_the_command_says_what_it_became(arguments: list[str]) -> None:
 
 
 def test_help_is_quick_because_nothing_slow_is_imported() -> None:
-    code = "import sys, harness.cli; print({'fastapi', 'uvicorn', 'openai', 'yaml'} & set(sys.modules))"
+    code = "import sys, harness.cli; print({'fastapi', 'uvicorn', 'openai', 'jsonschema', 'yaml'} & set(sys.modules))"
     assert run_child([sys.executable, "-c", code], cwd=ROOT, check=True).stdout == "set()\n"
 
 

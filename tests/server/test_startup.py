@@ -15,7 +15,7 @@ from harness.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 NEEDED_LATER = (
-    *("fastapi", "starlette"),  # the control plane
+    *("fastapi", "jsonschema", "starlette"),  # the control plane, the first refusal
     *("websockets", "PIL", "multipart"),
     *("httpx", "httpx2", "vcr", "rich", "openai", "prometheus_client", "opentelemetry"),
     *("harness.cassettes", "harness.live", "harness.verify.run", "harness.explain.verdict"),
