@@ -46,8 +46,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 OPTIONAL_DEPENDENCIES = PROJECT["optional-dependencies"]
 EXTRAS = OPTIONAL_DEPENDENCIES.keys() - {"dev", "docs"}
 FORMER = {"record", "webhooks"}
-PROMISED = {"pydantic", "referencing", "starlette"}
-"""What FastAPI and jsonschema say they bring."""
+PROMISED = {"pluggy", "pydantic", "starlette"}
+"""What FastAPI and pytest say they bring."""
 ADAPTERS = ("harness/examine/adapters/", "harness/examine/starters/")
 """What imports the clients that a user examines, who has them."""
 ANSWERING = tuple(f"harness/{name}/" for name in ("core", "api", "items", "contract", "answers", "world", "endpoints"))

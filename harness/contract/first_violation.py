@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
 from harness.contract import schema as schemas
-from harness.contract.ordered_validator import Mismatch, SchemaWalk
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, format_path, quote_and_join
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
+
+if TYPE_CHECKING:
+    from harness.contract.ordered_validator import Mismatch, SchemaWalk
 
 NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
 """The keywords for which a schema may name the rule; every other keyword has its own rule."""
@@ -138,4 +140,7 @@ _FACTS_BY_KEYWORD: dict[str, Callable[[Mismatch, Json], tuple[str, Json]]] = {
 
 @lru_cache(maxsize=schemas.MAX_DAYS)
 def _load_walk(root: str, as_of: str = CONTRACT_DATE) -> SchemaWalk:
+    # `jsonschema` is slow to import, and a client that is never refused does not need it.
+    from harness.contract.ordered_validator import SchemaWalk
+
     return SchemaWalk(schemas.load(root, as_of))
