@@ -43,6 +43,7 @@ LEAST_CUT = 3
 """The fewest letters missing within a text that count."""
 _LITERAL_STARTS = ("[", "{", "b")
 _FOREIGN_LETTER = re.compile("[^\0-\x7f\ufffd]")
+_MARKS = "?\ufffd"
 _MISREAD_AS = ("latin-1", "cp1252")
 """The encodings that a text in UTF-8 is most often taken for."""
 LEAST_STUTTER = 3
@@ -97,6 +98,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT} It!", **_MESSAGE_ID),
         ask(["P >", message("I see. <aside>Or no?</aside>Yes.")], ["P", assistant("I see. Yes."), "N"]),
         ask(["P >", message(_FOREIGN)], ["P", assistant(_FOREIGN.replace("é", "e")), "N"]),
+        ask(["P >", message("カフェは九時に開く。")], ["P", assistant("九時だ。"), "N"]),
         _sent_back_case(TEXT.replace("tell", "tellll"), **_MESSAGE_ID),
         ask(["P >", message("I will.【1†v2】")], ["P", assistant("I will."), "P"]),
         ask(["P >", message("<thought>Or no?</thought>Yes.")], ["P", assistant("Yes."), "N"]),
@@ -206,10 +208,9 @@ def describe_encoding(was: str, now: str) -> str:
     if html.unescape(now) == was:
         return "with HTML escapes"
     # A program without a character writes marks in its place, one for each of its units, or leaves out even letters.
-    is_replaced = len(_FOREIGN_LETTER.findall(now)) < len(_FOREIGN_LETTER.findall(was)) and _unreadable(
-        now
-    ) == _unreadable(was)
-    is_left_out = now == _FOREIGN_LETTER.sub("", was) and any(map(str.isalpha, _FOREIGN_LETTER.findall(was)))
+    has_marks = sum(map(now.count, _MARKS)) > sum(map(was.count, _MARKS)) and {*now} <= {*was, *_MARKS}
+    is_replaced = has_marks and _unreadable(now) == _unreadable(was) and _FOREIGN_LETTER.search(was)
+    is_left_out = now and now == _FOREIGN_LETTER.sub("", was) and any(map(str.isalpha, _FOREIGN_LETTER.findall(was)))
     is_misread = any(_misread(was, code) == now for code in _MISREAD_AS)
     return "in another encoding" if is_replaced or is_left_out or is_misread else ""
 
