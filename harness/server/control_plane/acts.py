@@ -55,7 +55,7 @@ async def turns(request: Request) -> Json:
     or removed if there is no `yaml`.
     """
     mock = mock_of(request)
-    sent = await read_members(request, "yaml", "turn", "was")
+    sent = await read_members(request)
     script = mock.world.script
     if "turn" not in sent:
         added = parse_yaml_turns(TEXT.check("yaml", sent.get("yaml")))
@@ -74,7 +74,7 @@ async def hold(request: Request) -> Json:
     `false` releases them all.
     """
     mock, held = mock_of(request), api_of(request).held
-    if BOOLEAN.check("on", (await read_members(request, "on")).get("on")):
+    if BOOLEAN.check("on", (await read_members(request)).get("on")):
         if not api_of(request).can_hold:
             raise HarnessError(
                 "hold: servers that share a store cannot hold requests. Start the server without `--store`."
@@ -88,7 +88,7 @@ async def hold(request: Request) -> Json:
 async def answer(request: Request) -> Json:
     """Answer a held request, `{"request": 1, "yaml": "- message: Sunny."}`, or without `yaml` as the script says."""
     mock = mock_of(request)
-    sent = await read_members(request, "request", "yaml")
+    sent = await read_members(request)
     turn = _parse_one(TEXT.check("yaml", sent["yaml"])) if "yaml" in sent else None
     number = WHOLE_NUMBER.check("request", sent.get("request"))
     api_of(request).held.answer(mock.world, number, turn)
@@ -101,7 +101,7 @@ async def step(request: Request) -> Json:
     An answer that is not streamed waits as a whole. Returns how many answers moved on.
     """
     script = mock_of(request).world.script
-    sent = await read_members(request, "on")
+    sent = await read_members(request)
     gate = step_gate(script)
     if "on" not in sent:
         if gate is None:
@@ -156,7 +156,7 @@ async def decide(request: Request) -> Json:
     Returns the `exchange` and its `status`.
     """
     api, mock = api_of(request), mock_of(request)
-    sent = await read_members(request, "approval", "approve", "reason")
+    sent = await read_members(request)
     decision: Json = {
         "type": "mcp_approval_response",
         "approval_request_id": TEXT.check("approval", sent.get("approval")),

@@ -39,13 +39,13 @@ async def script(request: Request) -> Json:
 
 async def advance(request: Request) -> list[Json]:
     """Advance a background response or a run by one step, `{"id": "resp_…"}`, or all of them with `{}`."""
-    mock, sent = mock_of(request), await read_members(request, "id")
+    mock, sent = mock_of(request), await read_members(request)
     return mock.advance(TEXT.check("id", sent["id"]) if "id" in sent else None)
 
 
 async def skip(request: Request) -> Json:
     """Move the World's time forward, `{"seconds": 3600}`; returns the new time in unix seconds."""
-    mock, sent = mock_of(request), await read_members(request, "seconds")
+    mock, sent = mock_of(request), await read_members(request)
     return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
 
 
@@ -55,7 +55,7 @@ async def expect(request: Request) -> Json:
     At least one refusal must occur for each. `"allow"` permits all refusals, `[]` stops expecting any. Returns the
     expectations that have `ended`, each with the numbers of its exchanges.
     """
-    mock, sent = mock_of(request), await read_members(request, "refusals")
+    mock, sent = mock_of(request), await read_members(request)
     texts, allowed = refusal_texts(sent.get("refusals")), sent.get("refusals") == ALLOW
     ended = mock.world.refusals.end_expected()
     for text in texts:
@@ -75,7 +75,7 @@ async def hear(request: Request) -> Json:
     These are all items of the conversation so far, in order, the new user message last; a string is a user message.
     What reaches the model of this World is compared with it: the loss `sent-changed`. Returns the number of the turn.
     """
-    mock, sent = mock_of(request), await read_members(request, "items")
+    mock, sent = mock_of(request), await read_members(request)
     items = _CONVERSATION.check("items", sent.get("items"))
     turns = mock.world.tool_runs.turns
     messages = [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
@@ -89,7 +89,7 @@ async def compare(request: Request) -> Json:
     `message` describes what the client lost, duplicated, cut or changed; it is null if nothing. The report's `verdict`
     includes the message from then on, unless the body has `"losses": "allow"`.
     """
-    mock, sent = mock_of(request), await read_members(request, "result", "only", "losses")
+    mock, sent = mock_of(request), await read_members(request)
     allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
     seen = await snapshot_of(request)
     message = await worker_of(request).run(
@@ -102,7 +102,7 @@ async def compare(request: Request) -> Json:
 
 async def open_gate(request: Request) -> Json:
     """Open a gate that a turn waits for: `{"gate": "shown"}`."""
-    name = (await read_members(request, "gate")).get("gate")
+    name = (await read_members(request)).get("gate")
     if not isinstance(name, str):
         raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
     mock_of(request).gate(name).open()
@@ -124,7 +124,7 @@ async def begin(request: Request) -> Json:
 
     `"language": "javascript"` words the advice in reports for tests in vitest and jest.
     """
-    world, sent = mock_of(request).world, await read_members(request, "name", "language")
+    world, sent = mock_of(request).world, await read_members(request)
     name, language = TEXT.check("name", sent.get("name")), _LANGUAGE.check("language", sent.get("language", "json"))
     api_of(request).held.end(world)
     api_of(request).close(world.api_key)

@@ -21,6 +21,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.text import show
+from harness.server.control_plane.openapi import BODIES
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
@@ -86,9 +87,10 @@ async def read_object(request: Request) -> Json:
     return sent
 
 
-async def read_members(request: Request, *known: str) -> Json:
-    """Parse the body of a request as a JSON object; HarnessError if it has other members than these."""
-    sent = check_members(await read_object(request), "member", known)
+async def read_members(request: Request) -> Json:
+    """Parse the body of a request as a JSON object; HarnessError if it has other members than its schema."""
+    known = BODIES[request.scope["path"].removeprefix(CONTROL_ROOT)]["properties"]
+    sent = check_members(await read_object(request), "member", list(known))
     for name, value in sent.items():
         if isinstance(value, (str, list)):
             with errors_at(name):
