@@ -123,10 +123,6 @@ def test_it(mock):
     )
 
 
-def test_a_block_without_a_with_expects_until_the_end_of_the_test(run):
-    run(AGENT + "def test_it(mock):\n    mock.refuses('call_needs_output')\n    agent()").assert_outcomes(passed=1)
-
-
 def test_a_text_is_what_is_expected(run):
     run("def test_it(mock):\n    mock.refuses(404)").shows(
         "E*ConfigError: refuses(404): pass the id of a rule, an area of rules, or part*"
@@ -158,8 +154,12 @@ def test_what_a_message_may_contain_can_be_expected(text):
     assert Mock().refuses(text).text == text
 
 
-def test_requests_of_other_threads_and_loops_are_in_the_block(run):
+def test_a_block_has_the_requests_of_other_threads_and_loops_and_without_a_with_those_to_the_end_of_the_test(run):
     run(f"""{AGENT}
+def test_without_a_with(mock):
+    mock.refuses("call_needs_output")
+    agent()
+
 def test_thread(mock):
     with mock.refuses("call_needs_output"), ThreadPoolExecutor(1) as pool:
         pool.submit(agent).result()
@@ -169,7 +169,7 @@ def test_loop(mock):
         with mock.refuses("call_needs_output"):
             await asyncio.to_thread(agent)
     asyncio.run(main())
-""").assert_outcomes(passed=2)
+""").assert_outcomes(passed=3)
 
 
 def test_an_error_that_the_test_has_caught_itself_was_asked_for(run):

@@ -71,11 +71,7 @@ def test_what_stops_the_script_is_its_own_cause(run, turn, cause):
     run(f"def test_it(mock, cassette): mock.script({turn})").shows(f"E {cause}", failed=1).hides("*No request came*")
 
 
-def test_unused_turns_can_be_allowed(run):
-    run('@pytest.mark.harness(unused="allow")' + UNUSED).assert_outcomes(passed=1)
-
-
-def test_the_closest_marker_wins(run):
+def test_unused_turns_can_be_allowed_and_the_closest_marker_wins(run):
     run(f"""
 pytestmark = pytest.mark.harness(unused="allow")
 
