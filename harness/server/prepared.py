@@ -115,16 +115,18 @@ class Prepared(NamedTuple):
         """Return the rules about the input of a body."""
         return self.about_items if isinstance(body["input"], list) else self.about_text
 
-    def find_violation(self, call: ApiCall) -> Violation | None:
-        """Check what is not decided about a request."""
-        call.family, call.conversation = self.family, self.conversation
+    def accepts_input(self, call: ApiCall) -> bool:
+        """Return whether the input of a request conforms to its schema; only a complete check can word how it does not."""
         # A string is read the same in every dialect, and names no agents.
         body = call.body
         if not isinstance(body.get("input"), str):
             body = omit_agents(call.request, read_by_schema(call.request))
-        if "input" not in body or not self.input_schema.is_valid(body["input"]):
-            return check(call).violation  # only a complete check can word how an input breaks the schema
-        plan = self.plan_for(body)
+        return "input" in body and bool(self.input_schema.is_valid(body["input"]))
+
+    def find_violation(self, call: ApiCall) -> Violation | None:
+        """Check by the rules that are not decided about a request whose input conforms to its schema."""
+        call.family, call.conversation = self.family, self.conversation
+        plan = self.plan_for(call.body)
         violation = run_rules(plan.before, call) if plan.before else None
         return violation or run_rules(plan.narrow(call), call)
 
@@ -207,7 +209,7 @@ class PreparedRequests:
         if (key := _key_of(request)) is None:
             return check(call)
         prepared = self._prepared.get(key)
-        if prepared is not None and prepared.holds_in(world):
+        if prepared is not None and prepared.holds_in(world) and prepared.accepts_input(call):
             checked = prepared.check(call)
             if checked.violation is None:
                 self._keep_whole(call, prepared)
