@@ -87,7 +87,7 @@ def _name_once(text: str) -> Iterator[str]:
     from harness.cassettes.format.untrusted import parse_yaml_documents
     from harness.cassettes.scrubbing.leak_check import secrets_in
     from harness.core.errors import Malformed
-    from harness.core.secrets import TOKEN_PATTERN
+    from harness.core.secret_prefixes import TOKEN_PATTERN
     from harness.explain.refusal import resolve_path
 
     places, lines, members = secrets_in(text), text.splitlines(), set[str]()

@@ -131,7 +131,7 @@ def drift(
 
 
 def _print_drift(found: Sequence[ResentExchange]) -> None:
-    from harness.core.secrets import redact
+    from harness.core.secret_prefixes import redact
     from harness.core.text import pluralize, shorten
     from harness.live.drift.resend import CONTINUES_LOST_ANSWER
 

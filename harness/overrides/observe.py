@@ -16,7 +16,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
-from harness.core.secrets import redact, secrets_in_headers
+from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.verify.judging.circumstances import enter_day, rebuild_request
 from harness.verify.judging.judge import answer_root, recorded_error
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict, VerdictKind

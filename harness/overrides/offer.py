@@ -13,7 +13,7 @@ from harness.cassettes.scrubbing.mask_text import Masker
 from harness.contract.overrides import Overrides, normalize_path, violation_path
 from harness.core.errors import COMMAND, HarnessError
 from harness.core.exchange import Json
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, shorten
 from harness.overrides.derive import derive_overrides, relative_evidence
 from harness.overrides.observe import Seen, iterate_disagreements, observe

@@ -18,7 +18,7 @@ from harness.core.bounded_input import read_bounded
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 
 AnyEntry = Exemption | AddedRefusal | AddedMember
 DEFAULT_NAME = "contract.yaml"

@@ -9,7 +9,7 @@ from harness.analysis.flow import build_flow
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange, Json
-from harness.core.secrets import secrets_in_headers
+from harness.core.secret_prefixes import secrets_in_headers
 from harness.explain.verdict import collect_findings
 from harness.report.report import PASSED_OUTCOMES, ReportCase, sanitize_reason, sanitize_value
 from harness.world.world import World

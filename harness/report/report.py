@@ -19,7 +19,7 @@ from harness.api.http.dialects import OPENAI
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
 from harness.core.json_values import as_object
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, quote
 from harness.explain.model import (
     Cause,

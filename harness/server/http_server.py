@@ -27,7 +27,7 @@ from harness.server.held_requests import HeldRequest, answer_held
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.tls.certificate import ServerContext
-from harness.server.tls.protocol import TlsProtocol
+from harness.server.tls.handshake import TlsProtocol
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.deliver import deliver, send_answer

@@ -29,7 +29,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.verify.judging.circumstances import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import judge, predict_violation
 from harness.verify.judging.rerender import judge_rerendering

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from harness.core.exchange import Exchange
-from harness.core.secrets import redact, secrets_in_headers
+from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.core.text import count_shared, escape_controls
 
 MIN_SIZE = 24

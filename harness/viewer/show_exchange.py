@@ -9,12 +9,12 @@ from typing import Any, TypeGuard
 
 from harness.analysis.flow import FlowStep, item_line
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
-from harness.api.prices import find_cost_of
+from harness.api.costs import find_cost_of
 from harness.api.responses import SOCKET
 from harness.core.delivery import Delivery, SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object
-from harness.core.secrets import HIDDEN, SECRET_HEADERS
+from harness.core.secret_prefixes import HIDDEN, SECRET_HEADERS
 from harness.core.text import pluralize, shorten
 from harness.explain.turn import tried_routes
 from harness.viewer.copies import copies_of

@@ -15,7 +15,7 @@ from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, grou
 from harness.analysis.loss import Lost, losses_of
 from harness.analysis.path import Agents, Approvals, Calls, Path, PathOwner, build_path
 from harness.analysis.retries import Retry, find_retries
-from harness.api.prices import find_cost_of
+from harness.api.costs import find_cost_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.prices import find_cost
+from harness.api.costs import find_cost
 from harness.api.tokens import estimate_settings_tokens
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json

@@ -24,7 +24,7 @@ from harness.cli.record import OPENAI_URL
 from harness.cli.support.app import ExitCode, make_console, require_known
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.core.text import shorten, shorten_json
 from harness.live.client.paced import Sender, sum_budgets
 from tools.program import make_program

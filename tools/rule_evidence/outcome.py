@@ -12,7 +12,7 @@ from harness.cassettes.format.interaction import CLIENT, Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
 from harness.live.client.http import select_headers
 from harness.verify.examples import build_request

@@ -18,7 +18,7 @@ from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import KnownValues
 from harness.cassettes.scrubbing.secrets_without_prefix import collect_texts, pieces_in
 from harness.core.errors import Malformed
-from harness.core.secrets import SECRET_HEADERS, TOKEN_PATTERN
+from harness.core.secret_prefixes import SECRET_HEADERS, TOKEN_PATTERN
 
 SEEMS_SECRET = "a secret, an address or the id of an account"
 

@@ -17,7 +17,7 @@ from harness.cassettes.scrubbing.encodings import decode_string, find_strings, i
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import KnownValues, mask
 from harness.cassettes.scrubbing.secrets_without_prefix import find_pieces
-from harness.core.secrets import SECRET_HEADERS
+from harness.core.secret_prefixes import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(
     {

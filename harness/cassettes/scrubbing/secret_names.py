@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from harness.cassettes.scrubbing.issuers import is_key_of
+from harness.cassettes.scrubbing.gitleaks import is_key_of
 from harness.cassettes.scrubbing.masks import mask
 
 ACCOUNT_ID_MEMBERS = frozenset(

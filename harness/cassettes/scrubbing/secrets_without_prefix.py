@@ -11,10 +11,10 @@ from typing import Any
 
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
-from harness.cassettes.scrubbing.issuers import find_keys
+from harness.cassettes.scrubbing.gitleaks import find_keys
 from harness.cassettes.scrubbing.masks import mask, mask_key, pseudonym
 from harness.cassettes.scrubbing.secret_names import mask_named
-from harness.core.secrets import TOKEN_PATTERN
+from harness.core.secret_prefixes import TOKEN_PATTERN
 
 _STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]{0,200}\*[A-Za-z0-9_\-*]*)")
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?![\w-])")

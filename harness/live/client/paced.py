@@ -17,7 +17,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.json_values import as_object
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.client.websocket import WebSocketClient, handshake_error
 from harness.verify.judging.websockets import SocketExchange

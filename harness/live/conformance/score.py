@@ -14,7 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from harness.core.exchange import Finding, Json
-from harness.core.secrets import redact
+from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
 from harness.live.client.http import TOO_MANY_REQUESTS, ServerReply
 from harness.live.conformance.questions import Question

@@ -14,7 +14,7 @@ from harness.api.operations import find_operation
 from harness.core.cached import cached_property
 from harness.core.errors import COMMAND
 from harness.core.exchange import Json
-from harness.core.secrets import redact, secrets_in_headers
+from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.core.text import escape_controls, shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.keyed_worlds import shown_name

@@ -24,7 +24,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.exchange import Finding, Json, Request
 from harness.core.json_values import as_object
 from harness.core.registry import TableKind
-from harness.core.secrets import redact, secrets_in_headers
+from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
 from harness.foundry.agent_versions import AGENTS
 from harness.foundry.resources import Versioned

@@ -23,7 +23,7 @@ from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json, Request
-from harness.core.secrets import redact, secrets_in_headers
+from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.items.transcript import conversation_id
 from harness.verify.compare import ABSENT, Difference, Profile, compare, describe_kind, map_strings
 from harness.verify.judging.circumstances import enter_day, rebuild_request

@@ -1,4 +1,4 @@
-"""`python -m tools.issuers FILE VERSION DATE`: imports the key patterns that gitleaks publishes.
+"""`python -m tools.gitleaks FILE VERSION DATE`: imports the key patterns that gitleaks publishes.
 
 FILE is `config/gitleaks.toml` of that release, or the gitleaks binary, which embeds it; DATE is the day on which it was
 fetched.
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.cassettes.scrubbing.issuers import RULES_FILE
+from harness.cassettes.scrubbing.gitleaks import RULES_FILE
 
 _LICENCE = "MIT License, Copyright (c) 2019 Zachary Rice; https://github.com/gitleaks/gitleaks/blob/master/LICENSE"
 _FIRST_LINE = b"# This file has been auto-generated. Do not edit manually.\n# If you would like to contribute new rules"
@@ -127,7 +127,7 @@ def main(file: str, version: str, date: str) -> None:
         "source": f"gitleaks {version}: config/gitleaks.toml, https://github.com/gitleaks/gitleaks",
         "licence": _LICENCE,
         "fetched": date,
-        "renew": "python -m tools.issuers FILE VERSION DATE",
+        "renew": "python -m tools.gitleaks FILE VERSION DATE",
         "left_out": LEFT_OUT,
     }
     lines = ",\n".join(f"    {json.dumps(entry, ensure_ascii=False)}" for entry in entries)

@@ -1,7 +1,7 @@
 """The forms of keys and tokens whose issuers gave them a prefix or a structure of their own.
 
 The prefixes and lengths are those that issuers document and that public secret scanners look for. Some are also in
-`cassettes/scrubbing/issuers`, with exact lengths: the patterns here are looser, so they also find truncated keys, and
+`cassettes/scrubbing/gitleaks`, with exact lengths: the patterns here are looser, so they also find truncated keys, and
 they hide keys in reports, which read no files.
 """
 

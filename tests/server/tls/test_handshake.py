@@ -20,7 +20,7 @@ from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.tls import protocol
+from harness.server.tls import handshake
 from harness.server.tls.certificate import ServerCertificate, make_certificate
 from harness.unscripted.default_model import small_talk
 from harness.world.mock import Mock
@@ -199,10 +199,10 @@ def test_a_handshake_has_its_time_and_ends_with_the_server(
     certificate: ServerCertificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve_in_thread(MockApi(), tls=certificate.context) as running:
-        monkeypatch.setattr(protocol, "HANDSHAKE_SECONDS", 0.1)
+        monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 0.1)
         with socket.create_connection((running.host, running.port), 10) as slow:
             assert slow.recv(1) == b""
-        monkeypatch.setattr(protocol, "HANDSHAKE_SECONDS", 60)
+        monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 60)
         waiting = socket.create_connection((running.host, running.port), 10)
         waiting.sendall(b"\x16\x03\x01\x02\x00\x01")
     with waiting, contextlib.suppress(ConnectionResetError):  # as the event loop has it

@@ -11,7 +11,7 @@ import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
-from harness.cassettes.scrubbing.issuers import RULES_FILE, find_keys, issuer_rules
+from harness.cassettes.scrubbing.gitleaks import RULES_FILE, find_keys, issuer_rules
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker

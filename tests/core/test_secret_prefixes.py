@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re._parser  # type: ignore[import-not-found]
 
-from harness.core.secrets import HIDDEN, SHORTEST_TOKEN, TOKEN_PATTERN, redact, secrets_in_headers
+from harness.core.secret_prefixes import HIDDEN, SHORTEST_TOKEN, TOKEN_PATTERN, redact, secrets_in_headers
 
 
 def test_the_secrets_of_headers_are_their_values_without_scheme() -> None:

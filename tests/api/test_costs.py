@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from harness.api.costs import Price, find_cost, find_price
 from harness.api.model_facts import read_table, split_source
-from harness.api.prices import Price, find_cost, find_price
 from harness.core.exchange import Json
 
 DAY = "2026-11-22"
