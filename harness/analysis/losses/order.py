@@ -1,4 +1,4 @@
-"""The order of responses, and of the output items of one response."""
+"""The order of responses and user messages, and of the output items of one response."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from harness.analysis.history.items import answered_id, client_call_id, describe
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, facts_about, loss
 from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, STATELESS, ask, assistant, output
+from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.tools import is_not_executed
 from harness.core.exchange import Json
 
@@ -19,6 +20,7 @@ _SECOND_THOUGHT: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": "{0.output.2.
 _CALLS_SWAPPED = ask("P > C C2", ["P C2", output("call_2", "told"), "C O"])
 _CALL_BEFORE_TEXT = ask("P > A C", "P C A O")
 _TWO_TURNS = ("P > A", "P A N > A3")
+_SENT_EARLIER = [ask("P > A", "P N > A3", "P N A A3 N3")]
 _ORDER_KEPT = ask("P > C C2 A", ["P C O C2", output("call_2", "told"), "A N"])
 
 
@@ -50,20 +52,47 @@ def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFac
     yield from _find_calls_after_their_outputs(request, history)
 
 
-@loss(message=MESSAGE, fix=FIX, strict=True, loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT], keeps=[_ORDER_KEPT])
+@loss(
+    message=MESSAGE,
+    fix=FIX,
+    strict=True,
+    loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT, ask("P > A", "P N A N2"), ask("P > C", "P N C O N2")],
+    keeps=[_ORDER_KEPT, *_SENT_EARLIER],
+)
 def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Text and calls of one response, or its parallel calls, come back in another order."""
+    """Text and calls of one response, or its parallel calls, come back in another order, or after a new user message.
+
+    A client that keeps the order in time may store what the user wrote while the model worked before the answer.
+    """
     yield from (facts for matters, facts in _find_swaps(request, history) if not matters)
+    yield from (facts for matters, facts in _find_overtaken(request, history) if not matters)
 
 
 @loss(
     message="{what} from exchange {said} comes after {other} from exchange {later}, but came before it",
     fix="Send the turns of a conversation back in the order in which they happened.",
-    loses=[ask(*_TWO_TURNS, "N A3 P A N3"), ask(*_TWO_TURNS, "P A3 N A N3")],
-    keeps=[ask(*_TWO_TURNS, "P A N A3 N3"), ask("P > A", "N > A3", "N A3 P A N3"), ask(*_TWO_TURNS, "A3 N3")],
+    loses=[
+        ask(*_TWO_TURNS, "N A3 P A N3"),
+        ask(*_TWO_TURNS, "P A3 N A N3"),
+        ask("P > A", "P N A"),
+        ask("P > C", "P N C O"),
+        ask(*_TWO_TURNS, "P A N N3 A3"),
+    ],
+    keeps=[
+        ask(*_TWO_TURNS, "P A N A3 N3"),
+        ask("P > A", "N > A3", "N A3 P A N3"),
+        ask(*_TWO_TURNS, "A3 N3"),
+        ask("P > A", "P N A N2"),
+        ask("P > C", "P N C O", by=("plan", "review")),
+        *_SENT_EARLIER,
+    ],
 )
 def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Answers come back after a later answer whose request had them in its history."""
+    """Answers come back after a later answer whose request had them in its history, or after the newest user message.
+
+    A user message that was sent before the answer was there keeps its place.
+    """
+    yield from (facts for matters, facts in _find_overtaken(request, history) if matters)
     seen: set[int] = set()
     latest: OutputItem | None = None
     for place, item in request.placed_items:
@@ -79,6 +108,24 @@ def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFac
                 yield facts_about(place, original.number, original.item, **other)
         else:
             latest = original
+
+
+def _find_overtaken(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
+    """Find the answer that new user messages precede, and whether nothing that the user said follows it."""
+    replies, length = history.find_continued(request)
+    keys = request.item_keys
+    end = next((place for place in range(length, len(keys)) if keys[place][0] != "user"), length)
+    # A message that is sent twice is `prompt-doubled`.
+    if request.is_chained or not replies or end == length or keys[length] == keys[length - 1]:
+        return
+    place = next(place for place, item in request.items_after(end) if item_key(item))
+    for reply in reversed(replies):
+        said = [original for original in reply.output if item_key(original) == keys[end]]
+        if said and reply.is_completed and history.is_same_agent(reply.request, request):
+            other = next(other for _, other in request.items_after(length) if is_prompt(other))
+            facts = facts_about(place, reply.number, said[0], other=describe_item(other), later=request.number)
+            yield all(kind != "user" for kind, _ in keys[end:]), facts
+            return
 
 
 def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:

@@ -19,6 +19,7 @@ from harness.analysis.losses.examples import NEXT, PROMPT, TEXT, ask, assistant,
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
+from harness.analysis.losses.turns import find_other_roles
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -44,6 +45,7 @@ _PUNCTUATION = ".:?!…。？！： "
 """What ends or starts a part of a text, such as a sentence, a paragraph, a tag or a name before a colon."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
 _PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
+_RULES: Json = {"role": "developer", "content": "You run operations."}
 _TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
 
@@ -181,21 +183,36 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 @loss(
-    message="the user's {what} from exchange {said} comes back reworded: {now}",
-    fix=_FIX,
+    message="the {role}'s {what} from exchange {said} comes back {how}",
+    fix="Append each message to the history as it was sent, with its role, before its answer.",
     strict=True,
-    loses=[_talk(user("In other words: is it live?")), ask("P > A", [user("Ship v2, please. It is noon."), "A N"])],
-    keeps=[_talk(NEXT), ask(["P >", message("Ok.")], ["N", assistant("Ok."), "N3"])],
+    loses=[
+        _talk(user("In other words: is it live?")),
+        ask("P > A", [user("Ship v2, please. It is noon."), "A N"]),
+        ask([_RULES, "P > A"], [user(_RULES["content"]), "P A N"]),
+        ask(["P", _RULES, "> A"], ["P", user(_RULES["content"]), "A N"], instructions="You plan."),
+        ask("N P > A", [{**NEXT, "role": "developer"}, "P A N3"]),
+    ],
+    keeps=[
+        _talk(NEXT),
+        ask(["P >", message("Ok.")], ["N", assistant("Ok."), "N3"]),
+        ask([_RULES, "P > A"], [{**_RULES, "role": "system"}, "P A N"]),
+        ask([_RULES, "P > A"], [user(_RULES["content"])]),
+    ],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages come back with another text; a client may have added something to them for one request."""
+    """User messages come back with another text, or as instructions, or instructions as user messages.
+
+    A client may have added something to a message for one request, or changed its role on purpose.
+    """
     for turn in _find_turns(request, history):
         if history.is_same_agent(turn.reply.request, request):
             for place, item, original in _find_changed_prompts(turn, request):
                 was, now = (message_text(message).strip() for message in (original, item))
                 is_certain = turn.is_certain or was in now or now in was
                 if now and is_certain and not _describe_change(turn, original, item):
-                    yield {"at": place, "now": quote(now, 80), **_facts(turn, original)}
+                    yield {"at": place, "role": "user", "how": f"reworded: {quote(now, 80)}", **_facts(turn, original)}
+    yield from find_other_roles(request, history)
 
 
 def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:

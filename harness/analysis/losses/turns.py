@@ -8,7 +8,14 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import client_call_id, extend_hash, is_assistant, item_type, message_text
+from harness.analysis.history.items import (
+    client_call_id,
+    extend_hash,
+    is_assistant,
+    item_key,
+    item_type,
+    message_text,
+)
 from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, facts_about, loss
@@ -245,3 +252,18 @@ def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:
     if is_prompt(instruction):
         return request
     return replace(request, placed_items=[placed for placed in request.placed_items if placed[1] is not instruction])
+
+
+def find_other_roles(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the messages of the user, or instructions, that have the other's role before an answer that is sent back."""
+    sent = (original for _, item in reversed(request.placed_items) for original in history.find_originals(item)[-1:])
+    for original in [] if request.is_chained else islice(sent, 1):
+        before = original.reply.request
+        for (_, was), (place, item) in zip(before.placed_items, request.placed_items, strict=False):
+            text, roles = message_text(was).strip(), [as_string(one.get("role")) for one in (was, item)]
+            if not text or text != message_text(item).strip() or "assistant" in roles:
+                if item_key(was) != item_key(item):
+                    break
+            elif len({is_prompt(was), is_prompt(item)}) > 1 and before.tool_names == request.tool_names:
+                facts = {"role": roles[0], "how": f"as a {roles[1]} message"}
+                yield facts_about(place, before.number, was, **facts)
