@@ -19,7 +19,7 @@ import yaml
 HERMES = Path(sys.executable).with_name("hermes")
 RIGHT = Path(__file__).with_name("right_server.py")
 KEY = "sk-server-under-test-0123456789"
-SECONDS = 60
+SECONDS = 90
 """How long a server may take to start: a new installation compiles its modules first."""
 
 
