@@ -84,18 +84,6 @@ class SchemaWalk:
     def __init__(self, root: Json) -> None:
         self._root = root
         self._keywords: dict[int, list[tuple[str, Any]]] = {}
-        self._checks: Mapping[str, Callable[[SchemaWalk, Any, Any, Json], Steps]] = {
-            **{keyword: _by_library(keyword) for keyword in LIBRARY_KEYWORDS},
-            **dict.fromkeys(("anyOf", "oneOf"), self._check_union),
-            **dict.fromkeys(("enum", "const"), self._check_enum),
-            "type": self._check_type,
-            "required": _check_required,
-            "additionalProperties": self._check_additional,
-            "propertyNames": _check_property_names,
-            "pattern": _check_pattern,
-            "maxLength": _check_max_length,
-            "items": self._check_items,
-        }
 
     def keywords_of(self, node: Any) -> list[tuple[str, Any]]:
         """Return the keywords of a node in the API's order, with their values as the checks below take them."""
@@ -165,7 +153,7 @@ class SchemaWalk:
 
     def _check(self, value: Any, node: Json) -> Steps:
         for keyword, prepared in self.keywords_of(node):
-            if check := self._checks.get(keyword):
+            if check := _CHECKS.get(keyword):
                 yield from check(self, prepared, value, node)
 
     def is_type(self, value: Any, type: str) -> bool:
@@ -180,23 +168,21 @@ class SchemaWalk:
         """Leave a part of a value to the walk, where jsonschema's own validators would recur."""
         yield Part(value, deref(self._root, schema), () if path is None else (path,))
 
-    def _check_type(self, _: SchemaWalk, kinds: frozenset[str], value: Any, node: Json) -> Steps:
+    def _check_type(self, kinds: frozenset[str], value: Any, node: Json) -> Steps:
         if _kind_of(value) not in kinds:
             yield self._type_mismatch(node, value)
 
     def _type_mismatch(self, node: Json, value: Any) -> Mismatch:
         return Mismatch("type", describe_expected(self._root, node), value, node)
 
-    def _check_enum(
-        self, _: SchemaWalk, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, node: Json
-    ) -> Steps:
+    def _check_enum(self, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, node: Json) -> Steps:
         values, kinds = allowed
         if _kind_of(value) not in kinds:
             yield self._type_mismatch(node, value)
         elif value not in values:
             yield Mismatch("enum", values, value, node)
 
-    def _check_additional(self, _: SchemaWalk, allowed: Any, value: Any, node: Json) -> Steps:
+    def _check_additional(self, allowed: Any, value: Any, node: Json) -> Steps:
         if not isinstance(value, dict):
             return
         members = node.get("properties", {})
@@ -217,7 +203,7 @@ class SchemaWalk:
             elif isinstance(allowed, dict) and not (decide and decide(value[name])):
                 yield Part(value[name], allowed, (name,))
 
-    def _check_items(self, _: SchemaWalk, items: Json, value: Any, _node: Json) -> Steps:
+    def _check_items(self, items: Json, value: Any, _node: Json) -> Steps:
         if not isinstance(value, list):
             return
         decide = schemas.part_validator(self._root, items).is_valid if len(value) > MANY else None
@@ -225,7 +211,7 @@ class SchemaWalk:
             if decide is None or not decide(item):
                 yield Part(item, items, (index,))
 
-    def _check_union(self, _: SchemaWalk, union: _Union, value: Any, node: Json) -> Steps:
+    def _check_union(self, union: _Union, value: Any, node: Json) -> Steps:
         fitting = union.by_kind[_kind_of(value)]
         if not fitting["anyOf"]:
             yield self._type_mismatch(node, value)
@@ -295,6 +281,21 @@ def _check_max_length(_: SchemaWalk, limit: int, value: Any, node: Json) -> Step
     """Check the length like the library, but without a message, which would quote the text, possibly megabytes long."""
     if isinstance(value, str) and len(value) > limit:
         yield Mismatch("maxLength", limit, value, node)
+
+
+_CHECKS: Mapping[str, Callable[[SchemaWalk, Any, Any, Json], Steps]] = {
+    **{keyword: _by_library(keyword) for keyword in LIBRARY_KEYWORDS},
+    **dict.fromkeys(("anyOf", "oneOf"), SchemaWalk._check_union),
+    **dict.fromkeys(("enum", "const"), SchemaWalk._check_enum),
+    "type": SchemaWalk._check_type,
+    "required": _check_required,
+    "additionalProperties": SchemaWalk._check_additional,
+    "propertyNames": _check_property_names,
+    "pattern": _check_pattern,
+    "maxLength": _check_max_length,
+    "items": SchemaWalk._check_items,
+}
+"""How the walk checks each keyword; it passes over the others."""
 
 
 @cache

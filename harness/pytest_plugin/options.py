@@ -52,6 +52,12 @@ _OF_A_RUN = ("--record", "--harness-report", "--harness-fail-under", "--harness-
 
 def declare_options(parser: pytest.Parser) -> None:
     """Declare the options of the command line and of the ini file."""
+    _declare_ini(parser)
+    _declare_recording(parser.getgroup("harness"))
+    _declare_reports(parser.getgroup("responses-harness"))
+
+
+def _declare_ini(parser: pytest.Parser) -> None:
     parser.addini(
         ENV_INI,
         "when OPENAI_BASE_URL and OPENAI_API_KEY point to the mock: while a test uses it (test), or from before collection "
@@ -74,7 +80,9 @@ def declare_options(parser: pytest.Parser) -> None:
         default="list",
     )
     parser.addini(CONTRACT_INI, "a file written by `responses-harness learn`, relative to the project root", default="")
-    group = parser.getgroup("harness")
+
+
+def _declare_recording(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--record",
         nargs="?",
@@ -90,7 +98,9 @@ def declare_options(parser: pytest.Parser) -> None:
         default="",
         help="overrides of the mock's contract, written by `responses-harness learn`.",
     )
-    group = parser.getgroup("responses-harness")
+
+
+def _declare_reports(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--harness-trace",
         choices=TRACE_MODES,

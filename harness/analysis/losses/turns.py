@@ -260,7 +260,7 @@ def find_other_roles(request: HistoryRequest, history: History) -> Iterator[Loss
     for original in [] if request.is_chained else islice(sent, 1):
         before = original.reply.request
         for (_, was), (place, item) in zip(before.placed_items, request.placed_items, strict=False):
-            text, roles = message_text(was).strip(), [as_string(one.get("role")) for one in (was, item)]
+            text, roles = message_text(was).strip(), [as_string(message.get("role")) for message in (was, item)]
             if not text or text != message_text(item).strip() or "assistant" in roles:
                 if item_key(was) != item_key(item):
                     break
