@@ -1,7 +1,5 @@
 """`python -m bench [--write] [--rounds N] [--seconds S] [--connections C]`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

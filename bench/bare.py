@@ -5,8 +5,6 @@
 `--split` sends one chunk per event, otherwise a stream is one chunk.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping

@@ -6,8 +6,6 @@ with a full journal), with the longest time that a client of another World waits
 after the other; and for requests of ever new keys at 5,000 a second, with the time that their clients wait.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import mmap

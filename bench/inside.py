@@ -1,7 +1,5 @@
 """Measures costs within a test run: a contract check, a fixture, 200 tests."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

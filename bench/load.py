@@ -5,8 +5,6 @@
 prints a `Load` as JSON. An answer other than 200, or a closed connection, ends it with exit code 1.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -5,8 +5,6 @@ seconds the recorder gets a signal. After SIGKILL another recorder starts in the
 cassettes there are counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

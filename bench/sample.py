@@ -4,8 +4,6 @@ Every word has five letters, so that a mock which splits a text by size (6 chara
 deltas as one which splits it by words.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Starts the servers under load, each a child process that is ended by its own pid."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

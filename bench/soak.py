@@ -5,8 +5,6 @@ connection, and prints a line for each tenth. With `--worlds` the requests use K
 the server takes turns with one that has just started, since the speed of a machine changes within minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import socket
 import statistics

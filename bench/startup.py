@@ -6,8 +6,6 @@ compared with one that calls a bare in-process server with the same SDK. The las
 test does not use the plugin, to one without the plugin.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

@@ -6,8 +6,6 @@ run in turns: the CPU seconds of a pytest run, and the CPU milliseconds per test
 including the server's.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@ Prints one line per form of the request: calls, functions and modules of the har
 server's, and how deep they nest. With `--modules` also the calls of each module, so that two versions can be compared.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -4,8 +4,6 @@ The run has 20 tests with 500 exchanges each, whose requests carry a history of 
 page, scrolls, searches and goes from test to test; this needs chromium, node and npm.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

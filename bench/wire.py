@@ -1,7 +1,5 @@
 """The requests of the benchmark, either always the same or numbered, and the captured answers of a server."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Each is measured with a World of its own, so that no request affects the next.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Iterable, Mapping

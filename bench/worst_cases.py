@@ -3,8 +3,6 @@
 Everything runs in process, so that only the mock is measured. WORDS select the cases whose names contain one of them.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

@@ -1,7 +1,5 @@
 """Histories made to be expensive: chains, conversations, lists, and journals whose losses a failing test reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any

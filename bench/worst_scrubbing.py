@@ -4,8 +4,6 @@ Each body is searched like a recording's, with everything that it encodes. WORDS
 one.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

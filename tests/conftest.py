@@ -1,7 +1,5 @@
 """What all tests share; the suites below `clients/` run in environments of their own: `python -m tests.clients`."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import os

@@ -1,7 +1,5 @@
 """Who imports whom, who may print and who may reach the network; ARCHITECTURE.md says the same."""
 
-from __future__ import annotations
-
 import re
 from graphlib import TopologicalSorter
 

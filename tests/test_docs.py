@@ -1,7 +1,5 @@
 """The README and the pages run: every Python block, every console command, every file; their lists are complete."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """What users import is there, is all there is, and is cheap."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

@@ -3,8 +3,6 @@
 A part that one module alone imports is tested with that one. What else is tested elsewhere is listed here, and no more.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from functools import cache

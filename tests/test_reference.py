@@ -1,7 +1,5 @@
 """The reference of the Python API leaves out nothing: it names objects that are there, and all builders."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

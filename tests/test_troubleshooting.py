@@ -1,7 +1,5 @@
 """The page "Troubleshooting": its sections are those that messages name, its messages are those of the harness."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

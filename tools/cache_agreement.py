@@ -1,7 +1,5 @@
 """`python -m tools.cache_agreement PATH…`: measures the prompt cache and the count of tokens against recordings."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path

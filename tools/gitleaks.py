@@ -4,8 +4,6 @@ FILE is `config/gitleaks.toml` of that release, or the gitleaks binary, which em
 fetched.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

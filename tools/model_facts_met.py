@@ -1,7 +1,5 @@
 """`python -m tools.model_facts_met PATH…`: counts how often recordings met a fact about a model, and it was right."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

@@ -6,8 +6,6 @@ import the module, then those of the package, then those that mirror what import
 too much CPU time, has noticed it.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import os

@@ -1,7 +1,5 @@
 """Makes programs of one command, whose function defines the command line, as in `harness.cli`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

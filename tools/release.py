@@ -3,8 +3,6 @@
 It needs only Python, because it runs before anything is installed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

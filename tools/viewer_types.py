@@ -1,7 +1,5 @@
 """Writes the viewer's data classes (`page_data.py`, `compared.py`) as TypeScript for its page, `viewer/src/model.ts`."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import dataclasses

@@ -3,8 +3,6 @@
 They are derived from the journal and show what reached the wire; `harness.counted` records real executions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

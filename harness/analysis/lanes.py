@@ -5,8 +5,6 @@ tools and model. A request without instructions belongs to the lane of the respo
 endpoints belong to the lane `client`, unless they concern an object that an agent's request has created.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

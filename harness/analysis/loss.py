@@ -4,8 +4,6 @@ A loss is a generator function of a request and the history before it that yield
 and the examples. The function's name with hyphens is the id of the loss, its docstring the documentation.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

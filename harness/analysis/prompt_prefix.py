@@ -4,8 +4,6 @@ A model reads an item without its ids, status, annotations and other members tha
 same to it as one part with this text. What it reads of an item is the item's view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Mistakes of webhook receivers, found in the deliveries and in the requests that were sent meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 A retry is what the API would take for one: the same operation, by the same client, of which the model reads the same.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,6 @@ since the earliest of these. Its usage must be that of the response or a sum ove
 is ignored.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Matches a string against the messages of replies: finds the messages in it, or how it differs from one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -12,8 +12,6 @@ What both leave open is assumed here, and withholds as little as they allow:
 - `turn_boundary` is the reason in `reasoning.context: current_turn` for reasoning before the last user message.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Read from recorded answers of 2026-06 to 2026-10; where they differ, the newest count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ If a fault changes the delivery of a stream, its frames have another form, it is
 cut.
 """
 
-from __future__ import annotations
-
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Members are in the order of the API's newer serializer: `type`, then by name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache

@@ -3,8 +3,6 @@
 The schema of a parameter is in `schemas/`, the rules about it are in `harness.contract.rules`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The prompt of a request: the transcript that the model reads, and the initial response."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

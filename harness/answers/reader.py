@@ -4,8 +4,6 @@ The same grammar (`harness.items.stream_elements`) that writes a kind's events a
 events instead of writing them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The response object: all members as of 2026-10 with their defaults, and the echo of the request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

@@ -3,8 +3,6 @@
 A turn that no run can express is a ScriptError: it belongs to `POST /responses`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby

@@ -5,8 +5,6 @@ The events of an item follow from the grammar of its kind (`harness.items.stream
 `output_index` and `sequence_number`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

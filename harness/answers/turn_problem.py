@@ -4,8 +4,6 @@ A turn that no model could produce is a mistake in the script. No answer in the 
 checks (`tests/contract/evidence/test_turns.py`). `max_tool_calls` is not among them, as recorded answers exceed it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

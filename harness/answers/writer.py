@@ -1,7 +1,5 @@
 """Writes the events of a response; `harness.answers.reader` is its counterpart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

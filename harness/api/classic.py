@@ -4,8 +4,6 @@ According to azure-ai-agents 1.2, whose recordings of 2025 show them accepted: t
 that stay in the project's storage (`data_source`), typed outputs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

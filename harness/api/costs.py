@@ -1,7 +1,5 @@
 """What an answer costs: the published prices of models, in dollars per million tokens, with the day of each change."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from harness.api.http.dialects import OPENAI

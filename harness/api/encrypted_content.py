@@ -4,8 +4,6 @@ The API's ciphertexts are Fernet tokens bound to an organization and an item. Th
 same owner, readable instead of encrypted, so that no World has to remember the ciphertexts of another.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b

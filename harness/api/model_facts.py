@@ -9,8 +9,6 @@ A shutdown is announced per name (`shutdowns`: the day, the replacement or "", s
 input, input written to the cache, and output, and the tokens above which an input is long.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

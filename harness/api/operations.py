@@ -1,7 +1,5 @@
 """Operations: an endpoint's method and path, the schemas of its body and answer, its handler, the pages of its list."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass

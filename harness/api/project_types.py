@@ -4,8 +4,6 @@ Tools are according to the types of azure-ai-projects 2.10; which members each o
 is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple

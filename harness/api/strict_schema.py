@@ -1,7 +1,5 @@
 """The API's requirements for a JSON Schema: an object at the top, arrays with items, closed objects in strict mode."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -4,8 +4,6 @@ It reads functions as TypeScript types with comments, and schemas as JSON. The c
 (`python -m tools.cache_agreement`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

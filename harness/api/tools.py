@@ -5,8 +5,6 @@ one (`defer_loading`) at the top level is called in a namespace of its own name,
 Recorded by tests of langchain-ai/langchain and pydantic/pydantic-ai (2026-03 to 2026-08).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.core.exchange import Json

@@ -3,8 +3,6 @@
 One recorder writes a cassette at a time, and never a partial file.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Collection, Iterator, Sequence

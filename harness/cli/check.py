@@ -1,7 +1,5 @@
 """`responses-harness check`: checks script files and recordings before they are committed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

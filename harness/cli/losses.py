@@ -1,7 +1,5 @@
 """`responses-harness losses`: lists what a client may lose although the API accepts its request."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`responses-harness manual`: prints a section of the manual's page "Troubleshooting", which messages name."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

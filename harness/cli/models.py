@@ -1,7 +1,5 @@
 """`responses-harness models`: lists the models, and what is known of each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 

@@ -8,8 +8,6 @@ example `'int' is not of type 'array'.` Recorded and reported: `[] is not of typ
 the meta-schema, such as `minItems`, refuse nothing here: the API's messages for them are unknown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache

@@ -8,8 +8,6 @@ to 2026-07: a Foundry project shows a response without its usage until it has en
 without the settings of a model; a web search begins without a type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any

@@ -5,8 +5,6 @@ schemas: `x-known` and `x-values` (lists as the API prints them), `x-known-rule`
 union and the value of a missing one), `x-at: parent`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

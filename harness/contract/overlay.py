@@ -25,8 +25,6 @@ An operation that does not fit the schema or changes nothing is stale, which is 
 changed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy

@@ -20,8 +20,6 @@ A condition (`when`) has a place, values and kinds of the member (`is`: absent, 
 object), and the type of the object that holds it (`of`). `dialect` is openai unless it is set to azure or foundry.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """The API's phrases for types, lists and similar names in its messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A plan is cached for all requests that the `when` of rules cannot distinguish.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, lru_cache
 

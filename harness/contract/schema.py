@@ -8,8 +8,6 @@ Entries of overlays may be dated: a root has one schema for each set of them tha
 the requested day. Everything here is cached and shared, so callers must not change it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path

@@ -5,8 +5,6 @@ The limits keep compressed and sparse files from filling the memory.
 `HARNESS_MAX_RECORDING` is the number of MiB read at once, 64 by default; the other limits scale with it.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import stat

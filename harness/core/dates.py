@@ -5,8 +5,6 @@ less precise, `YYYY-MM` or `YYYY`: the entry is then valid from the first day, o
 year.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from calendar import isleap, monthrange, timegm

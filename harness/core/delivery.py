@@ -3,8 +3,6 @@
 Nothing here waits or sends; `harness.server.transport.deliver` does.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Nothing here depends on HTTP libraries, files or time. Header names are lower ca
 creates four of them, and no other immutable object is created as fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """HTTP headers: as strings by lower-case name, repeated ones joined by a comma; as bytes for ASGI and sockets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote

@@ -5,8 +5,6 @@ the unix seconds, 24 of its own. The items of a response share its first 18 digi
 one shares the first 16 with it. Recorded from mid 2025 on.
 """
 
-from __future__ import annotations
-
 import re
 from hashlib import shake_128
 

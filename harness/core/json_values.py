@@ -1,7 +1,5 @@
 """JSON values: read where the shape is unknown, and dumped from pydantic objects, without importing pydantic."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Protocol
 

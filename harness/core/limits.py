@@ -3,8 +3,6 @@
 It collects none while nothing collectable is created, and in a server little at a time.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping, MutableSequence
 from contextlib import contextmanager

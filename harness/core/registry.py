@@ -4,8 +4,6 @@ A package declares one `Registry`; the modules that it lists fill it when they a
 that a package keeps in every World for its own objects are declared, too: the World's store knows only their names.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `harness.analysis.collect_replies` reads them from the journal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ The prefixes and lengths are those that issuers document and that public secret 
 they hide keys in reports, which read no files.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Accepts any input that a client may send, well formed or not.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

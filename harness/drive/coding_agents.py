@@ -7,8 +7,6 @@ assert run.ran("pytest").before("git commit")
 Its configuration is written into a home of its own, and a fake proxy keeps it from other hosts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

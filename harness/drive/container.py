@@ -1,7 +1,5 @@
 """`MockContainer`: the mock's image as a container of a test. It needs the extra `testcontainers`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Self

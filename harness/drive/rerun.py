@@ -1,7 +1,5 @@
 """Runs a pytest test again in an environment of its own, with another release of a package, and keeps its trace."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs a program to its end, with everything that it has started."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`/assistants`: create, list, retrieve, update and delete."""
 
-from __future__ import annotations
-
 from harness.api.operations import Cursors, operation, page
 from harness.api.resources import assistants
 from harness.core.exchange import Answer, Json

@@ -1,7 +1,5 @@
 """`/containers`: create, list, retrieve and delete, and the same for a container's files and their content."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.api.http.multipart import sent_file

@@ -1,7 +1,5 @@
 """`/conversations`: create, retrieve, update and delete, and the same for a conversation's items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.answers.response import render_input_items

@@ -1,7 +1,5 @@
 """`/files`: upload, list, retrieve and delete."""
 
-from __future__ import annotations
-
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
 from harness.api.operations import FILE_LIST, Cursors, operation, page

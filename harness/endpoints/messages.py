@@ -1,7 +1,5 @@
 """`/threads/{thread_id}/messages`: create, list, retrieve, update and delete."""
 
-from __future__ import annotations
-
 from harness.api.operations import Cursors, operation, page
 from harness.api.resources.assistants import keep_metadata
 from harness.core.exchange import Answer, Json

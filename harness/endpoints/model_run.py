@@ -3,8 +3,6 @@
 An output is cut only where it certainly exceeds `max_output_tokens`, not by an estimate of its tokens.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

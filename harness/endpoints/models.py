@@ -3,8 +3,6 @@
 A key without a list of models has those whose defaults are known, and accepts other names too.
 """
 
-from __future__ import annotations
-
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import find_shutdown
 from harness.api.operations import operation

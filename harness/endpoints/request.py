@@ -1,7 +1,5 @@
 """Builds a request as the contract checks it, the same for a served request and a recorded one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`/responses`: create, retrieve, cancel, delete, list the input items, compact and count tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.answers.parameters import items_of_day

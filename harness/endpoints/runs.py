@@ -3,8 +3,6 @@
 A turn is taken when a run is created, and again for each answer to its required action.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`/threads`: create, retrieve, update and delete."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.api.operations import operation

@@ -1,7 +1,5 @@
 """`/uploads`: upload a large file in parts; once completed, it is a file like any other."""
 
-from __future__ import annotations
-
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
 from harness.api.operations import operation

@@ -1,7 +1,5 @@
 """`/vector_stores`: create, retrieve, update, search and delete, and the same for a store's files and file batches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.api.http.dialects import FOUNDRY

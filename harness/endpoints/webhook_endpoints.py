@@ -1,7 +1,5 @@
 """`/webhook_endpoints`: create, list, retrieve, update and delete receivers of events, and rotate their secrets."""
 
-from __future__ import annotations
-
 from harness.api.operations import Cursors, operation, page
 from harness.contract.schema import load
 from harness.core.exchange import Answer, Json

@@ -1,7 +1,5 @@
 """Checks of what a correct client shows and does; members that its outcome cannot express are not checked."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence

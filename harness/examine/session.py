@@ -1,7 +1,5 @@
 """A client's session, for Python adapters: sends one prompt after the other and collects the answers."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs the tools of tasks over HTTP, for clients in any language, and records their executions."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import defaultdict

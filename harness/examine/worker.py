@@ -4,8 +4,6 @@ It writes its declaration to stdout, then for each line `{"task": {…}}` on std
 The client's own output goes to stderr.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Finds the calls in a request without an output and the outputs without a call, with the exchange of each call."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

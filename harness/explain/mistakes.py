@@ -1,7 +1,5 @@
 """Explains what a client lost of earlier answers, mistakes in its requests and in how a receiver handles webhooks."""
 
-from __future__ import annotations
-
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import ClientMistake, SeenClient, client_mistakes_of
 from harness.analysis.judgement import ALLOW, STRICT

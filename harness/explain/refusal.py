@@ -1,7 +1,5 @@
 """Explains unexpected refusals (the place, the origin of ids there, the text sent) and expected ones that did not come."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

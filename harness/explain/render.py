@@ -3,8 +3,6 @@
 The section of a failed test shows the causes, then the flow; evidence and bodies only on demand.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Explains requests without a World: their key belongs to no test, or to a test that has ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from harness.contract.rules.http.access import mask_key

@@ -1,7 +1,5 @@
 """Explains requests without a turn (none fits, none is left, the client did not wait), and turns without a request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from re import Pattern

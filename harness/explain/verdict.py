@@ -1,7 +1,5 @@
 """Selects the causes that fail a test although its assertions passed, or explain a failure, and the findings of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from harness.analysis.flow import is_unanswered

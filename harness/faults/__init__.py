@@ -11,8 +11,6 @@
 In script files a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -3,8 +3,6 @@
 Every client of the API meets these: new members and types are added without notice and without a new version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Cuts answers: finds the events that are still sent, and folds them into a partial response."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How an answer is transmitted: its time to the first token and tokens per second, the pieces and line ends of its bytes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 responses and conversations exist only in a project.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Responses with an agent of a Foundry project, which a request names instead of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Refusals of requests about a project's agents, and about the tools in their definitions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

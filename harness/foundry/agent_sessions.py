@@ -3,8 +3,6 @@
 Objects, files and logs. Recorded of hosted agents, 2026-05 (`api-version=v1`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from posixpath import normpath

@@ -4,8 +4,6 @@ Agents are named and versioned; by default the newest version answers. Those of 
 (`mock.organization(agents={…})`) exist from the start, as version 1. Read from recorded answers of 2026-02 to 2026-07.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ A version is created from a definition, a manifest or code. Recorded by Microsof
 (`api-version=v1`); manifests and code follow its types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 

@@ -4,8 +4,6 @@ A World stores responses as OpenAI returns them; the dialect only changes how a 
 answers of 2025-11 to 2026-08. A project's headers are a table by what answers, with their days.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple

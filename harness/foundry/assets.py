@@ -4,8 +4,6 @@ For datasets also file uploads, and the credentials to read the files. Their mem
 answers, 2025-07 to 2026-03.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

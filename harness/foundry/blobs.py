@@ -4,8 +4,6 @@ The service has it at another host; here it is below the project. The address of
 the World, which it leads to without a header. Codes and messages are those that Microsoft documents for Blob Storage.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64

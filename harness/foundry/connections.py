@@ -3,8 +3,6 @@
 No request creates them. Their members and order are those of recorded answers, 2025-05 to 2026-03.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The members are those of the types in azure-ai-projects 2.10; samples of the service are not recorded.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

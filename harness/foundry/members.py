@@ -5,8 +5,6 @@ response as the model returned it; everything that it answers as JSON, and each 
 member.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache

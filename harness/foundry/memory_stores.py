@@ -5,8 +5,6 @@ There is no model: a user message becomes a memory of the kind `user_profile`, a
 first. Recorded 2026-02: stores, updates and their states, searches, deletions; typed (azure-ai-projects 2.10): items.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

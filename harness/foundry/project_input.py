@@ -1,7 +1,5 @@
 """The input of responses in a Foundry project, which is stricter about items than OpenAI's, and its conversations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

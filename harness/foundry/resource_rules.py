@@ -1,7 +1,5 @@
 """Refusals that several of a project's resources share: members that a body lacks, objects that do not exist, files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from posixpath import splitext

@@ -1,7 +1,5 @@
 """What the resources of a project share: errors, pages of lists, tables of versions with their endpoints, examples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha1

@@ -4,8 +4,6 @@ The content of a version is a zip with a `SKILL.md`. Recorded 2026-05 to 2026-07
 recreated one begins with version 1. Before that they had no versions: recorded 2026-04-16 and 2026-04-17, with .NET.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

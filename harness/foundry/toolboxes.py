@@ -5,8 +5,6 @@ in the list. Documented: sessions are optional, there are no prompts, skills are
 those of `mock.mcp(label, …)`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A response and the events of its stream as Azure OpenAI or a project shows them on a given day."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

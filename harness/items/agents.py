@@ -5,8 +5,6 @@ it, names the agent that made it; according to OpenAI's guide to multi-agent and
 2026-11.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

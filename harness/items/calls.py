@@ -1,7 +1,5 @@
 """Calls of the client's functions and custom tools."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Code that the API runs: Python in a container, and programs that call tools."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.core.errors import ScriptError

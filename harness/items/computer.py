@@ -1,7 +1,5 @@
 """Calls that act on a computer, the client's or a container of the API: shell commands, the screen, files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

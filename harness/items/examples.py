@@ -1,7 +1,5 @@
 """The smallest inputs with an item of each type, declared next to it; a server must accept each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Images that the model generates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.core.errors import ScriptError

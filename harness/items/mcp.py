@@ -1,7 +1,5 @@
 """Items of remote MCP servers that the API calls: tool lists, calls, approval requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

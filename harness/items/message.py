@@ -1,7 +1,5 @@
 """Messages of the assistant: text with annotations, or a refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

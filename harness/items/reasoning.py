@@ -1,7 +1,5 @@
 """Reasoning of the model (summaries, raw text, encrypted content), and the compaction of earlier items."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.core.exchange import Json

@@ -1,7 +1,5 @@
 """Searches that the API executes for the model: in files, on the web, for deferred tools."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harness.core.errors import ScriptError

@@ -4,8 +4,6 @@ Each kind of item declares its elements (`harness.items.kind`). They emit their 
 the events, another compares recorded events with them, so that one grammar serves both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -3,8 +3,6 @@
 An entry that makes a correct judgement wrong anywhere in the recordings is narrowed until it does not, or dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

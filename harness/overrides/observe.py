@@ -1,7 +1,5 @@
 """Judges recordings one exchange at a time, and collects what overrides are derived from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta

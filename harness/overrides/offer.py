@@ -1,7 +1,5 @@
 """Offers what can be learned from recordings, and bundles the exchanges that contradict the mock."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path

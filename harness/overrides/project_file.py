@@ -1,7 +1,5 @@
 """Finds, reads, scrubs and writes the file with a project's overrides, `contract.yaml`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace

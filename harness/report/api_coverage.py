@@ -4,8 +4,6 @@ A rule is covered if it was applied to a request that has what the rule is about
 suite that never sends a tool covers no rule about tools; a suite of valid requests alone can cover every rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any

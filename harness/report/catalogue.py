@@ -1,7 +1,5 @@
 """Rules, losses and models as documentation: a table row, a page, JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Fills the case of a report from a World: its exchanges, shortened and masked, their findings and flow."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 

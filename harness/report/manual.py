@@ -1,7 +1,5 @@
 """Reads the sections of the manual's page "Troubleshooting", which messages name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

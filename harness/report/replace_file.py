@@ -1,7 +1,5 @@
 """Replaces files atomically, so that a full disk or an interruption never leaves a partial file."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Answers requests to a World: as the contract refuses them, as the operation answers, or with the error raised."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic

@@ -1,7 +1,5 @@
 """One deadline for work that waits for somebody else: a server that trickles bytes resets every timeout of a socket."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable
 from concurrent.futures import Future

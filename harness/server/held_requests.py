@@ -1,9 +1,7 @@
 """Requests on hold: a person decides what the model answers, in place of the script."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -47,7 +45,7 @@ class HeldRequests:
 
     keys: set[str] = field(default_factory=set)
     waiting: dict[int, HeldRequest] = field(default_factory=dict)
-    _numbers: count[int] = field(default_factory=lambda: count(1))
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def hold(self, world: World | None, received: ReceivedRequest, edge: SendRecord | None) -> HeldRequest | None:
         """Hold a request if it asks a model and its World holds requests; None for any other request."""

@@ -1,7 +1,5 @@
 """Judges a World outside pytest: whether a test on it should fail, and what its report says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

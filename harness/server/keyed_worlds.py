@@ -1,7 +1,5 @@
 """The Worlds of one server, each found by the API key of a request."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence

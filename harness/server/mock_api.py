@@ -4,8 +4,6 @@
 calls the operation. Anything that the user of the harness must fix comes back as a 418 that no SDK retries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
 from types import MappingProxyType

@@ -6,8 +6,6 @@ for the headers, the account, the models and the day for which it was decided, i
 the second time, as most requests are sent only once.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Generic, NamedTuple, TypeVar

@@ -3,8 +3,6 @@
 `docs/server.md` lists what it does, under "Without a script".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile

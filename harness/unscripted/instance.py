@@ -1,7 +1,5 @@
 """Finds the least value that satisfies a JSON Schema, in a bounded number of steps: without optional members."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress

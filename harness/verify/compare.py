@@ -4,8 +4,6 @@ A profile selects what is compared. The one for errors is here, the others are b
 `verify.judging.rerender`, `live.drift.compare`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest

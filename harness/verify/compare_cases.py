@@ -3,8 +3,6 @@
 Exchanges are paired by lane, operation and position. Ids that differ from run to run are the same if their answers are.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The same cases are the rule's documentation, its tests and the plan for recording it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

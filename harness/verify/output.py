@@ -1,7 +1,5 @@
 """The output of `responses-harness verify`: JSON (`schemas/verify.json`), or a table and the first findings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
 from typing import IO, Any

@@ -4,8 +4,6 @@ The content of a file decides its format, the name is only a hint. No file is ex
 content.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import shlex

@@ -5,8 +5,6 @@ Python, YAML or JSON, and names what cannot be played. Endpoints that the mock i
 conversations) are not scripted: the mock answers them as usual.
 """
 
-from __future__ import annotations
-
 import base64
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

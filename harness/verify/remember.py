@@ -3,8 +3,6 @@
 `judging` decides whether an answer is right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any

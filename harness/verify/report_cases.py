@@ -4,8 +4,6 @@ Files may be judged in other processes than the one that writes the report, so t
 JSON lines. In YAML and JSON lines, a finding has the line on which its record begins; in other formats it has none.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Builds a case from a World: for every exchange what its request added, the model's view, the calls, the causes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Builds a run from a report or from cases: counts, shared causes, coverage; and compares it with an earlier one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """What became of a run, compared with an earlier one: the part of the viewer's data that is about two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -5,8 +5,6 @@ not repeated but represented by marks, which the page replaces: `⟦request⟧` 
 member `input` in Python, `⟦=⟧` by all of it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

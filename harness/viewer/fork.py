@@ -1,7 +1,5 @@
 """A fork of a case: its first requests are kept, and something is changed in those that follow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Encodes runs and cases as JSON, compressed for a page or a file, and decodes them."""
 
-from __future__ import annotations
-
 import gzip
 import types
 import typing

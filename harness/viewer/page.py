@@ -1,7 +1,5 @@
 """The page: `page.html`, built from `viewer/`, with the data of a run in it. It needs no network and no other file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path

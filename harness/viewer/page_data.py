@@ -7,8 +7,6 @@ Repeated values are stored once: a value may be in the `pool` of its case, and `
 that list, then others. An object that could be read as either is `{"$literal": {…}}`. See `harness.viewer.pool`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -5,8 +5,6 @@ is `{"$list": n, "keep": k, "then": […]}`: the first k elements of the list at
 client sends again and again so costs a few bytes a request.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Collects facts about a run from its environment: the command, the commit, the versions of packages."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """An exchange in the viewer, apart from its transcript: what was sent, and how and when it was delivered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from linecache import getlines
 from textwrap import dedent, indent

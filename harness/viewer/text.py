@@ -1,7 +1,5 @@
 """A run as text for terminals and coding agents: the verdict, the causes, then the exchanges, within a token budget."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

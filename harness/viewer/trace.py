@@ -1,7 +1,5 @@
 """Traces: one file per test, with its exchanges and the reason for its failure, to be viewed elsewhere and later."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The transcript before each answer, as the model saw it: where each item came from, and what the client changed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace

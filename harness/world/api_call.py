@@ -1,7 +1,5 @@
 """The argument of every operation handler: a request that the contract has accepted, and the World that answers it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -7,8 +7,6 @@
 An `automatic` World advances a response before each time that it is read.
 """
 
-from __future__ import annotations
-
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.world.store import PendingResponse, StoredResponse

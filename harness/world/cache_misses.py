@@ -1,7 +1,5 @@
 """Why a prompt was not read from the cache: it is compared with an earlier one to the first place that differs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile

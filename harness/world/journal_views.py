@@ -1,7 +1,5 @@
 """`JournalViews`: a test's views of its World, computed from the journal on each access."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace

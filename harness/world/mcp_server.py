@@ -1,7 +1,5 @@
 """A remote MCP server scripted by a test: its tools, those a request allows, approvals, and the results of calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard

@@ -1,7 +1,5 @@
 """`Mock`: a test's handle on its World, provided by the fixture `mock`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ the end of a message that the client sent, or a breakpoint, and its tokens are e
 items, so that a turn only costs its new items; a prompt below 1,024 tokens costs nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

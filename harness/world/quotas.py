@@ -3,8 +3,6 @@
 Headers of the answer report what remains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor

@@ -1,7 +1,5 @@
 """Resources that a test creates in its World: their kinds, declared by other packages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Routed requests are in the journal, but no rule judges them. An answer is a JSON
 holds one per request.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Routes are tried in the order in which they were added, the unconditional script
 skipped.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """`take_snapshot`: a World as it is now, to be read in another thread while requests go on changing the World."""
 
-from __future__ import annotations
-
 from collections import deque
 from copy import copy
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ A table is a mutable mapping by id that iterates in order of creation. Endpoints
 place, so these two tables must not return copies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise

@@ -10,8 +10,6 @@ records the outcome. Time is the World's: a retry is due once `mock.skip` or req
 If several servers may deliver, one of them first takes a due attempt under a name.
 """
 
-from __future__ import annotations
-
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

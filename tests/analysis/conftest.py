@@ -1,7 +1,5 @@
 """Journals are read from a mock of many keys, asked without a network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One long conversation of a client that keeps its history itself, broken in one place each time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

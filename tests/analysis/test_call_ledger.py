@@ -1,7 +1,5 @@
 """The ledgers of calls and of approvals: who asked, who answered and how often."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

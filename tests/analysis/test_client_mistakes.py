@@ -1,7 +1,5 @@
 """What clients and receivers of webhooks do wrong, by the examples beside each mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

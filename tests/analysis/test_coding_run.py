@@ -1,7 +1,5 @@
 """The commands of a coding agent, and claims about their order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

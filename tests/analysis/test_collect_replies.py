@@ -1,7 +1,5 @@
 """The tokens of a run, by agent."""
 
-from __future__ import annotations
-
 from harness.analysis.collect_replies import Usage
 from harness.ending import usage
 from tests.support.in_process import Client

@@ -1,7 +1,5 @@
 """Losses that hide well: citations of edited messages, and what the search for losses costs."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

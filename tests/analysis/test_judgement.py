@@ -1,7 +1,5 @@
 """How losses are judged outside of pytest: `fail`, `allow`, `strict`, or ids of what is allowed."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis import loss

@@ -1,7 +1,5 @@
 """Which agent sent each request, by nothing but the requests."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis.lanes import HandOff, find_agent_name, heading_as_name, is_nearly_equal, mask_dates_and_ids

@@ -1,7 +1,5 @@
 """Losses over whole journals: every way a conversation can be held, and what is no loss although it looks like one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """The path that agents took: lists of it that are asserted, and what a failed assertion shows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

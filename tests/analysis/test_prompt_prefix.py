@@ -1,7 +1,5 @@
 """The first place at which what a model reads differs from what it read before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

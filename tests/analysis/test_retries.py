@@ -1,7 +1,5 @@
 """Which requests are retries: what the API would take for one, whatever else differs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`surfaced`: what a client lost, doubled, cut or changed of what was said, and what it may do with it."""
 
-from __future__ import annotations
-
 import asyncio
 from copy import deepcopy
 from types import SimpleNamespace

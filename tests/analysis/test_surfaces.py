@@ -1,7 +1,5 @@
 """The readers of frameworks that are not installed here, on objects of the same form; client suites use the real ones."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any

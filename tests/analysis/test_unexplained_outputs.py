@@ -1,7 +1,5 @@
 """Outputs that say that a call was not executed, and what explains them: without `counted` the words alone tell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reasoning that a model from GPT-6.2 on does not get: what the answer says of it, and what the loss explains."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

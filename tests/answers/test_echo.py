@@ -1,7 +1,5 @@
 """How a response repeats its request: what the API fills in, closes, moves and leaves out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

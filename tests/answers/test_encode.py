@@ -1,7 +1,5 @@
 """Frames that are kept as templates: the bytes of the plain encoder, whatever stands in the texts of an item."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A new parameter is one entry: echo, default, comparison and probe follow from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

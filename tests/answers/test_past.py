@@ -1,7 +1,5 @@
 """The answers of an earlier day, as they were recorded on it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

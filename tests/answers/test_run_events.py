@@ -1,7 +1,5 @@
 """The stream of a run, event by event, and where its citations travel."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A turn held to its request: its calls, what `tool_choice` demands, its text."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

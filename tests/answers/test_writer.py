@@ -1,7 +1,5 @@
 """The events of a response: a sequence that is written when it is read."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import FrozenInstanceError
 

@@ -1,7 +1,5 @@
 """What answers cost: published prices, each with two sources, by model and day."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Encrypted content: bound to an organization and an item, and whoever changes it is found out."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

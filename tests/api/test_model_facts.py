@@ -1,7 +1,5 @@
 """The table of models: every fact is known by name, has a source, and is written as the file is written."""
 
-from __future__ import annotations
-
 import re
 import typing
 

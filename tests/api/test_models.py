@@ -1,7 +1,5 @@
 """What is known of models: families by name or date, names of no model, families of one's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

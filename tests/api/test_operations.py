@@ -1,7 +1,5 @@
 """A page of a list: which objects it shows, in which order, and whether others follow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.api.operations import page

@@ -1,7 +1,5 @@
 """`include`: what an answer shows of its items, and what a list shows of an input."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """What the API asks of a JSON Schema, in its words, outermost first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

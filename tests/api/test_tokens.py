@@ -1,7 +1,5 @@
 """Token counts, and what is known of each model family."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which functions a request offers, and in which namespace each is called."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.api.tools import (

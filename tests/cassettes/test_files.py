@@ -1,7 +1,5 @@
 """One recorder at a time has the lock of a cassette; what cannot be read is told."""
 
-from __future__ import annotations
-
 import fcntl
 import multiprocessing
 import os

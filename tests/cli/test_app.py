@@ -1,7 +1,5 @@
 """What every command prints: whole sentences in its help, the nearest name, nothing but text into a pipe, completion."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`responses-harness check` finds scripts that cannot be used and recordings that hold secrets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

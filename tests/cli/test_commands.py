@@ -1,7 +1,5 @@
 """The command line as a whole: what it lists, what it imports, how it is started."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

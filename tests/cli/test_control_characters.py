@@ -1,7 +1,5 @@
 """No text of a recording steers a terminal: control characters are printed as escapes."""
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

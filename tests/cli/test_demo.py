@@ -1,7 +1,5 @@
 """`responses-harness demo`: two agents and a refusal, the same with each SDK, without a network."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from collections.abc import Callable

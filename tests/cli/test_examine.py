@@ -1,7 +1,5 @@
 """`responses-harness examine`: what it prints, how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

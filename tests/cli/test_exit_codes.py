@@ -1,7 +1,5 @@
 """The exit codes of every command, as the page "The command line" lists them."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """`responses-harness losses`: which there are, and one explained."""
 
-from __future__ import annotations
-
 import json
 
 from harness.analysis.loss import LOSSES

@@ -1,7 +1,5 @@
 """`responses-harness manual`: the sections that messages name."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from harness.core.errors import Section

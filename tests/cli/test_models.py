@@ -1,7 +1,5 @@
 """`responses-harness models`: the families of models, and what is known of one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`responses-harness report` on a command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial

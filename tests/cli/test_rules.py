@@ -1,7 +1,5 @@
 """`responses-harness rules`: which there are, found by words, and explained one by one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`responses-harness serve`: what it prints, whom it answers, and how it ends."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

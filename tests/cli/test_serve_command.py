@@ -1,7 +1,5 @@
 """`responses-harness serve -- COMMAND`: what the command is given, what is permitted, how the run ends."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

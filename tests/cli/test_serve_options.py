@@ -1,7 +1,5 @@
 """Options of `responses-harness serve` that do not go together are refused: none is given in vain."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import typer

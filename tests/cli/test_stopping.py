@@ -1,7 +1,5 @@
 """How `responses-harness serve` ends: whatever a client leaves half done, a signal ends it in seconds, a second at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

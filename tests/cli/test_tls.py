@@ -1,7 +1,5 @@
 """`responses-harness serve --tls`: who trusts it, and what it leaves behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`responses-harness verify` on a command line: exit codes, what it prints, and everything that may lie in a folder."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """`responses-harness view`: what a run has left, as a page, as text, as JSON, as a test."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Rules that a test registers are gone after it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A call: what is derived from a request to a World, once, when it is first read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The contract: which rule speaks, in which order, about what."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """What makes a JSON Schema invalid, in the words of Python's `jsonschema`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules and members that are true for a time: each World has the contract of its day."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From a refusal of the schema to the one fact the API would name: which keyword, where, with which limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

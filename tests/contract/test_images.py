@@ -1,7 +1,5 @@
 """Which data of a picture can be decoded, and that hostile ones cost little."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """What the table of models grants is taken. What it denies is refused by the rules that read it, as their examples show."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from typing import Any
 

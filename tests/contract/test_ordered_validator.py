@@ -1,7 +1,5 @@
 """The walk in the API's order skips what the fast validator takes."""
 
-from __future__ import annotations
-
 import sys
 from copy import deepcopy
 from typing import Any

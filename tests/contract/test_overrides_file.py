@@ -1,7 +1,5 @@
 """`contract.yaml`: what may stand in it, and what is said of a mistake."""
 
-from __future__ import annotations
-
 import pytest
 
 import harness.foundry  # noqa: F401  (registers every operation)

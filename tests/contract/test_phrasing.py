@@ -1,7 +1,5 @@
 """The API's turns of phrase: what it expected, what it got, what was perhaps meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a rule is: declared once, with words, evidence and examples, or refused when it is imported."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Which rules a request can break at all: the others are not called, and what is remembered of that is bounded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

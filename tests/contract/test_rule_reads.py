@@ -1,7 +1,5 @@
 """What rules read is what they declare, so that a rule may be asked once for all requests that share that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

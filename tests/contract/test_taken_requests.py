@@ -1,7 +1,5 @@
 """Requests that the API took, null, base64 in lines, what clients add: none is refused; and what it refused beside them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """How the limits of an account are worded."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.account import show_wait

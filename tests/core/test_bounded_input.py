@@ -1,7 +1,5 @@
 """Files made to fill the memory: compressed, sparse, with endless lines, with many small values; and what is no file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

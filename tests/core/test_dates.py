@@ -1,7 +1,5 @@
 """Days: which one is meant, and what is valid on it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

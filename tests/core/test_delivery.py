@@ -1,7 +1,5 @@
 """What is known of an exchange at the edge: its first end counts. `tests/server/test_edge.py` has the whole of it."""
 
-from __future__ import annotations
-
 from harness.core.delivery import SendRecord
 
 

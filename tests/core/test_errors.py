@@ -1,7 +1,5 @@
 """Errors of the API are filled with facts; errors for the user say what, where and how to fix it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from importlib import metadata

@@ -1,7 +1,5 @@
 """The content of a file: in memory a text of its bytes, elsewhere what reads them."""
 
-from __future__ import annotations
-
 from harness.core.exchange import InMemory, OnDisk
 
 DATA = bytes(range(256))

@@ -1,7 +1,5 @@
 """Headers have one form, wherever they come from."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.headers import encode_headers, header_pairs, normalize_headers

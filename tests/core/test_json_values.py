@@ -1,7 +1,5 @@
 """JSON of others, which may be anything: what is of another type counts as empty."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Registering by name: once each, in order, found with a hint."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

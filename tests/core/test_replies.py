@@ -1,7 +1,5 @@
 """What the model said, read back from the journal, whatever carried it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Secrets are hidden wherever they stand in a JSON value, in names too; ordinary words are not."""
 
-from __future__ import annotations
-
 import re._parser  # type: ignore[import-not-found]
 
 from harness.core.secret_prefixes import HIDDEN, SHORTEST_TOKEN, TOKEN_PATTERN, redact, secrets_in_headers

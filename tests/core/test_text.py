@@ -1,7 +1,5 @@
 """Values in few words: the beginning of each, whatever it is."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

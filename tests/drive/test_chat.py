@@ -1,7 +1,5 @@
 """A chat UI against a server under test: how it goes on, and whether the server's requests to its model stay linear."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

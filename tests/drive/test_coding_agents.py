@@ -1,7 +1,5 @@
 """A coding agent of the command line whose model is the mock, here one that reads Codex's configuration."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """The mock in a container: what Docker is asked for, run here by a Docker that has no containers but processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

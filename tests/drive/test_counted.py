@@ -1,7 +1,5 @@
 """Tools that record their runs, and the outputs of a client that none of these returned."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json

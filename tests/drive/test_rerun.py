@@ -1,7 +1,5 @@
 """A pytest test that runs again elsewhere: with which Python, and what is said if it does not run."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A program that is run to its end, or killed with what it has started."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

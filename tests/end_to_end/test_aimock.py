@@ -1,7 +1,5 @@
 """Fixtures of aimock: its own server and the converted script say the same, but for what the API refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What brings the harness to a project: the action, the hooks of pre-commit, the image."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Programs in Go and Java, by plain HTTP, as the command of `responses-harness serve -- COMMAND`."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

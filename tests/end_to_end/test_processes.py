@@ -1,7 +1,5 @@
 """The proxies of docs/processes.md in front of two servers: each key has one process, whose Worlds its address shows."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 The tests are in the folder `red`, each with parts of what its first cause must say.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

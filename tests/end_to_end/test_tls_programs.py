@@ -1,7 +1,5 @@
 """Programs that know nothing of the harness trust `responses-harness serve --tls -- PROGRAM`, and other servers besides."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

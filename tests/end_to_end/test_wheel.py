@@ -1,7 +1,5 @@
 """The built wheel works by itself: no checkout beside it, no dependency that it does not declare."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

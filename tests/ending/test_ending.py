@@ -1,7 +1,5 @@
 """How a turn ends its response: incomplete, failed, or complete although off its schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

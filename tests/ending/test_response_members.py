@@ -1,7 +1,5 @@
 """What a script sets of a response beside its output: its usage, its tier, its model, its metadata."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

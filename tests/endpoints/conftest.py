@@ -1,7 +1,5 @@
 """The tests of endpoints ask a mock of their own, without a network: OpenAI's API, its Assistants, or a Foundry project."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.foundry import ProjectClient

@@ -1,7 +1,5 @@
 """Assistants: what each endpoint answers and changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

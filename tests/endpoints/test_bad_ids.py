@@ -3,8 +3,6 @@
 The endpoints are those that are registered: a new one is held to it by itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

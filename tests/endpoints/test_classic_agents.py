@@ -1,7 +1,5 @@
 """What only the classic agents of a Foundry project have: resources of MCP servers, files in its storage, a screen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A transcript made short, and its tokens counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

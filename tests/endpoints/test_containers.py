@@ -1,7 +1,5 @@
 """`/containers`: made by a client or by the calls of a response, with files to put in and to download."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

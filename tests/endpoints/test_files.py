@@ -1,7 +1,5 @@
 """`/files`: uploads, their lists, their bytes, their end; and what the input of a response may name."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 from typing import Any

@@ -1,7 +1,5 @@
 """Messages of a thread: what they hold, changed, taken out, and read page by page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`/models`: those of the key by name, one alone, and a fine-tuned one forgotten."""
 
-from __future__ import annotations
-
 from harness.api.models import MODELS
 from harness.world.world import CLOCK_START
 from tests.support.in_process import Client, error, send

@@ -1,7 +1,5 @@
 """`POST /responses` with agents: scripts that name agents, and requests that have none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What `max_output_tokens` makes of a turn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Answer

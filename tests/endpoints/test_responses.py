@@ -1,7 +1,5 @@
 """The endpoints: how they are declared and found, and what each does to a World."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs: polled step by step, answered, cancelled, expired; the same turns as for responses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Threads: begun, changed, and gone with all that is in them."""
 
-from __future__ import annotations
-
 from tests.support.in_process import error
 from tests.support.threads import Desk, made_with, path
 

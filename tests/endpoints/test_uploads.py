@@ -1,7 +1,5 @@
 """`/uploads`: a file in parts, from its announcement to the file that the input of a response names."""
 
-from __future__ import annotations
-
 from hashlib import md5
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`/vector_stores`: their life, their files one by one and in batches, and what a search in them finds."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.in_process import error

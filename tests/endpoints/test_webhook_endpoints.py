@@ -1,7 +1,5 @@
 """`/webhook_endpoints`: what the code under test registers by the SDK, and what is delivered there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import openai

@@ -1,7 +1,5 @@
 """What an adapter declares decides which cases apply to it, in which modes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The tables of what clients do on faults: each row is made of cells, and a release replaces its own rows alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a correct client shows and does: each check is silent about it, and says what another client did."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`mock.explore`: a scenario under variations of what the model answers."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import Callable

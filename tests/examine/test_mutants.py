@@ -1,7 +1,5 @@
 """Each case catches something that no other case of its area does: a mutant of the reference client."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

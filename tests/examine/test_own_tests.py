@@ -1,7 +1,5 @@
 """Cases written as tests for pytest: they run, pass for a correct client and fail for a broken one."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Results of examinations: kept, compared with earlier ones, put side by side."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`mock.explore(generate=…)`: a property of the code under test, over generated scripts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

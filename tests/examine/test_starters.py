@@ -1,7 +1,5 @@
 """The adapters that `responses-harness examine --init` writes, and that the page about adapters shows, do what it says."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """How the error of a client becomes a part of its outcome."""
 
-from __future__ import annotations
-
 from harness.examine.task import describe_error
 
 

@@ -1,7 +1,5 @@
 """Adapters that do what an adapter must not."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

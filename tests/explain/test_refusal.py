@@ -1,7 +1,5 @@
 """Why a request was refused: the API's words, what the client did and what it sent."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.explain.refusal import describe_sent_part, explain_request, resolve_path

@@ -1,7 +1,5 @@
 """The block that says why a test fails: at most 12 lines of 120 columns, for every kind of failure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

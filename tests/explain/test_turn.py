@@ -1,7 +1,5 @@
 """A request that could not be answered is explained from the parts of the error, whatever their texts look like."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a failure reads: short lines, the offending part of a body and never the whole of it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

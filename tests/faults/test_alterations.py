@@ -1,7 +1,5 @@
 """What is new in an answer, and how an answer arrives: what a script may say, what goes out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

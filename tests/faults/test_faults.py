@@ -1,7 +1,5 @@
 """Faults of the wire, without a network: what a script may say, what still goes out, what is kept, what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

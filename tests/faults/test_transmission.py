@@ -1,7 +1,5 @@
 """The pace of an answer: when each of its events is sent."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tests of a Foundry project ask a mock of their own, without a network."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.foundry import ProjectClient

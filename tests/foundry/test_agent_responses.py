@@ -1,7 +1,5 @@
 """What a request to a Foundry project may say beside an agent, and how its input is judged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

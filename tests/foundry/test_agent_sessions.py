@@ -1,7 +1,5 @@
 """Sessions of an agent's endpoint: opened, used, stopped and forgotten, with files and a log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

@@ -1,7 +1,5 @@
 """The agents of a Foundry project: made, read, listed and forgotten in versions, and asked in the version that is meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Agents of a Foundry project: configured, switched off and on, of every kind, and what their definitions give."""
 
-from __future__ import annotations
-
 from collections import Counter
 from hashlib import sha256
 from typing import Any

@@ -1,7 +1,5 @@
 """The headers of a project of Azure AI Foundry, by what answers and on which day it was recorded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

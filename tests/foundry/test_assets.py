@@ -1,7 +1,5 @@
 """Indexes and datasets of a project: in versions that the client names, made and changed by a merge patch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

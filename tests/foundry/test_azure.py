@@ -1,7 +1,5 @@
 """How the mock speaks as Azure OpenAI and as a project of Azure AI Foundry: who may ask, where, and what is answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

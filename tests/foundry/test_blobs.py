@@ -1,7 +1,5 @@
 """Uploads to datasets: the mock has the storage itself, at addresses whose signature leads to the World."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 

@@ -1,7 +1,5 @@
 """Connections and deployments of a project: a test gives them, clients list and read them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.foundry import ProjectClient

@@ -1,7 +1,5 @@
 """Jobs of a project that generate data: polled until they have made a dataset, or files to tune with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Memory stores of a project: made of messages by updates, found by the words that they share with a question."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

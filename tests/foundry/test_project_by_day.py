@@ -1,7 +1,5 @@
 """What a project said on earlier days than today's, as its .NET client recorded it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The tools of a Foundry project in a request with a model: taken, shown as the service shows them, called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Skills of a project: versions that the service numbers, from JSON or from files, each with its package."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile

@@ -1,7 +1,5 @@
 """A toolbox is a server of MCP: it lists the tools of its servers, which a test scripts, and calls them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Toolboxes of a project: tools that agents share, in versions that the service numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

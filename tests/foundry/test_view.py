@@ -1,7 +1,5 @@
 """What a project of Azure AI Foundry answers, member by member, on the days it was recorded."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.exchange import Answer, Json

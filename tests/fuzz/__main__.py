@@ -4,8 +4,6 @@ Prints a line for each kind of complaint; ends with 1 if there is any. With `--k
 the tests replay. SIGINT ends a run early: what was found until then is said and kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import json

@@ -1,7 +1,5 @@
 """What must hold of the answer to any request, as complaints: an empty list is a mock that stood."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Wrong requests to the control plane: every parameter, member and header that it declares, with values no one means."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ The bare one gets each byte alone, and has answered what is whole before the nex
 is not answered yet, which it would refuse out of order.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

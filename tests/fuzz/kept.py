@@ -1,7 +1,5 @@
 """Files that keep what runs have found, a case a line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

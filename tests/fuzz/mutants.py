@@ -1,7 +1,5 @@
 """Wrong requests: one to three things changed in a right one, mostly in its body."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

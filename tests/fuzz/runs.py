@@ -1,7 +1,5 @@
 """A run: wrong requests from a seed, sent in short sessions; what does not hold is reduced and reported once a kind."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

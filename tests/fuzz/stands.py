@@ -1,7 +1,5 @@
 """Where wrong requests are sent, by name: what the examples of each rule prepare, a mock that remembers, recorded ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

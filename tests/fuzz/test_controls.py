@@ -1,7 +1,5 @@
 """Wrong requests to the control plane are answered at once, with what is wrong and where: all of them with `-m slow`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """A client's bytes are answered as a bare uvicorn answers them, whatever they are and wherever they are cut."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

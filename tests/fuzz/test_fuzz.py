@@ -3,8 +3,6 @@
 python -m tests.fuzz -n 1000000
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Kinds of items whose schema lets unknown members pass: whatever these hold, everything that reads items takes it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A new item is one declaration: what the harness has to know of it elsewhere follows from that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

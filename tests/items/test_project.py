@@ -1,7 +1,5 @@
 """Items of a Foundry project: what their builders put on the wire, how streams tell them, who takes them as input."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any

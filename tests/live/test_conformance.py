@@ -1,7 +1,5 @@
 """`responses-harness verify --server`: a right server scores 100 %, each fault of another one is told, nothing crashes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """`responses-harness drift`: what was recorded, what the live API says now, and which of the two the mock says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

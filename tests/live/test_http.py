@@ -1,7 +1,5 @@
 """Requests to a server over HTTP and TLS: complete answers, and deadlines that no server can extend."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

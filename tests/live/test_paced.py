@@ -1,7 +1,5 @@
 """Requests to the live API: at its pace, to the right place with the right key, and no further than is any use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

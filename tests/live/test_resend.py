@@ -1,7 +1,5 @@
 """`responses-harness drift` over WebSockets: each is opened anew, and what is said now is held against what was said."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

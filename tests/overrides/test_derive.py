@@ -1,7 +1,5 @@
 """How far what was learned goes: as far as the recordings justify, pairs of models and values, types of items, efforts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`responses-harness learn`: where the API and the mock disagree, the mock then does as the API did, and nothing more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`@pytest.mark.harness(as_of=…)`: the mock of a test is the API of a day."""
 
-from __future__ import annotations
-
 from tests.support.inner_run import Run
 
 TEST = """

@@ -1,7 +1,5 @@
 """A test whose client asks in a wrong way fails: for what can be no intention always, for the rest on demand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.inner_run import InnerRun, Run

@@ -1,7 +1,5 @@
 """A failing test says when requests came with another key: the API's 401 cannot know whose they are."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType

@@ -1,7 +1,5 @@
 """`harness_env = session`: the environment leads to the mock before collection, its key to the World of the running test."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

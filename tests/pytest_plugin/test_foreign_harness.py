@@ -1,7 +1,5 @@
 """A project with a module or package `harness` of its own: its run is left in peace, and a line says why the mock is off."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

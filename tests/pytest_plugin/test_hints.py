@@ -1,7 +1,5 @@
 """Hints at errors of Python and of the SDK that come from how a test was set up."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.inner_run import Run

@@ -1,7 +1,5 @@
 """A request that comes when its test has ended fails the run, in the name of that test, and no other test."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as Xml
 
 import pytest

@@ -1,7 +1,5 @@
 """A mark `harness` that makes no sense is an error of its test, which says what may stand there."""
 
-from __future__ import annotations
-
 from tests.support.inner_run import Run
 
 NAMES = "unused, losses, refusals, webhooks, client, requests, patience, dialect, key, as_of, contract, tls"

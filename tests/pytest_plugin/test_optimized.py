@@ -1,7 +1,5 @@
 """Python without docstrings (`-OO`) is refused by name, and Python without `assert` (`-O`) changes nothing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

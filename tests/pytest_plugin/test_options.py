@@ -1,7 +1,5 @@
 """What pytest lists of the options and markers."""
 
-from __future__ import annotations
-
 from harness.pytest_plugin.options import REPORT_SUFFIXES
 from harness.report.formats import FORMATS
 from tests.support.inner_run import Run

@@ -1,7 +1,5 @@
 """What `responses-harness learn` wrote, in pytest: by the mark, the option, the ini file and pyproject.toml."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests over TLS: the addresses, the variables, the fixtures; and the credential of Azure's clients."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import ssl

@@ -1,7 +1,5 @@
 """`--harness-trace`: a file for each failing test, with all that it exchanged."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.viewer.trace import SUFFIX, read_trace

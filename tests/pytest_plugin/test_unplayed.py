@@ -1,7 +1,5 @@
 """Where the Python files of a project name a cassette: in marks, and elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

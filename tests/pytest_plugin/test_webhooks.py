@@ -1,7 +1,5 @@
 """A test whose receiver of webhooks does something wrong fails, and says what, where and how to fix it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.slow import slow_except_every

@@ -1,7 +1,5 @@
 """Which rules a request is held to, and what else of the API a journal touches."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

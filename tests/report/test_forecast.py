@@ -1,7 +1,5 @@
 """What becomes of requests later: models that will be gone, and what another model would say, in the API's words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

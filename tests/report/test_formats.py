@@ -1,7 +1,5 @@
 """A report in every form: what stands in it, and that each form is what its readers take."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

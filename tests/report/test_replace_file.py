@@ -1,7 +1,5 @@
 """A file is replaced as a whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """What a report may write of a test's exchanges, and how it counts what was found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The story of a deployment that waits for a human: the run stops, is put away as JSON, and goes on or not."""
 
-from __future__ import annotations
-
 import json
 
 import openai

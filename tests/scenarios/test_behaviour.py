@@ -1,7 +1,5 @@
 """How clients ask, seen on the wire: one that makes a mistake is caught, the SDK that does it right is not."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

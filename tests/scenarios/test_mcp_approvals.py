@@ -1,7 +1,5 @@
 """The story of a deployment by a remote MCP server: the API asks for leave, the call is made once or never."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.items import mcp_call, message

@@ -1,7 +1,5 @@
 """A planner hands over to ops, right and wrong, and who spoke is recognised: with the unmodified `openai-agents`."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

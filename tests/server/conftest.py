@@ -1,7 +1,5 @@
 """A server of a mock that answers everything and keeps a short journal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

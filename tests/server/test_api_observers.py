@@ -1,7 +1,5 @@
 """Who hears of which answers of a mock."""
 
-from __future__ import annotations
-
 from harness.items import message
 from harness.server.api_observers import NOBODY, AnsweredRequest, ApiObserver
 from harness.server.mock_api import MockApi

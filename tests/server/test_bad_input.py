@@ -1,7 +1,5 @@
 """What a client can send wrongly: the answer is the API's own error, never a 422, a 5xx, a hang or a traceback."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Uploads that no server can parse are refused; those that a server can, are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.exchange import Answer, ReceivedRequest

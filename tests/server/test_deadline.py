@@ -1,7 +1,5 @@
 """A deadline for work that waits for somebody else: its result, its error, or an end in time."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextvars import ContextVar

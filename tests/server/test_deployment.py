@@ -1,7 +1,5 @@
 """Where a server keeps its Worlds, and what it says to a store that nothing installed provides."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the edge sees of each exchange: when it came and went, how much of the answer went out, whether the client stayed."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

@@ -1,7 +1,5 @@
 """The server: what goes over the wire is what the mock says, however many clients ask and however they leave."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

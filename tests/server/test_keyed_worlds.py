@@ -1,7 +1,5 @@
 """The Worlds of a server: found by name, and walked over without keeping the server from its clients."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

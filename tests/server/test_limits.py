@@ -1,7 +1,5 @@
 """What a bounded server keeps: the newest exchanges and responses of a World, the Worlds that were used last."""
 
-from __future__ import annotations
-
 import gc
 import signal
 import tracemalloc

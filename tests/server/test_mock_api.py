@@ -1,7 +1,5 @@
 """The whole pipeline without a network: key, path, contract, operation, journal, and what only our user can fix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

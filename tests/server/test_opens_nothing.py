@@ -1,7 +1,5 @@
 """Judging and answering a request opens no file and no connection, whatever the request says."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is decided once for requests that came before changes no answer: neither to the same bytes nor to another input."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is decided by one request is not checked again of others that differ by their input alone: with the same outcome."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

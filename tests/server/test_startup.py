@@ -1,7 +1,5 @@
 """What a process has imported and compiled when it begins to serve; `python -m bench.startup` measures the time."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

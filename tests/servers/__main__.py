@@ -4,8 +4,6 @@ The runners of `rules --export` ask each server too. Ends with 1 when our own do
 something else than `verify`, with 2 when a server cannot be installed or started.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

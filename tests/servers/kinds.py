@@ -1,7 +1,5 @@
 """The servers: what is installed, how each is started on loopback; the model behind those that need one is a mock."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Mapping

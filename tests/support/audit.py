@@ -1,7 +1,5 @@
 """What a piece of code opened: files, sockets, processes, as the interpreter's audit events tell."""
 
-from __future__ import annotations
-
 import sys
 import sysconfig
 import threading

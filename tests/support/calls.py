@@ -1,7 +1,5 @@
 """What a script says to a request, without a mock around it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Request

@@ -1,7 +1,5 @@
 """Requests as the contract checks them, without a mock around it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """How long the processor works on something, so that a bound holds on a busy machine too."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Clients to examine: the reference one, and variants of it that are broken in one way. Adapters by `TARGET + class`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

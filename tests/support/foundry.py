@@ -1,7 +1,5 @@
 """Asks a mock at the address of one Foundry project, or of Azure OpenAI, without a network, as a client of previews does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Answer, Json

@@ -1,7 +1,5 @@
 """Recordings that say something against the mock, and what it does once it has learned from them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

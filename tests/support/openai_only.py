@@ -1,7 +1,5 @@
 """Runs a test file as a user of the extra `openai` does: without the HTTP libraries that only this project's tests have."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

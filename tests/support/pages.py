@@ -1,7 +1,5 @@
 """Reads what a page of the viewer holds."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from harness.viewer.json_form import read_text

@@ -1,7 +1,5 @@
 """Child processes of tests, killed with their descendants at the end of their block, and what tests wait for."""
 
-from __future__ import annotations
-
 import concurrent.futures.thread  # noqa: F401  (adds hooks to fork, which must not happen while a child is started)
 import os
 import signal

@@ -1,7 +1,5 @@
 """Recordings: interactions made in a line each, files of exchanges, and what `verify` says of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

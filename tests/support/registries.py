@@ -1,7 +1,5 @@
 """Registering something for the time of a test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

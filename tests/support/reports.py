@@ -1,7 +1,5 @@
 """Cases and findings for reports: those of a mock that was asked something, and some made by hand."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

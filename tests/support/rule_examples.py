@@ -1,7 +1,5 @@
 """The examples of all rules, and requests made of their bodies."""
 
-from __future__ import annotations
-
 import orjson
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)

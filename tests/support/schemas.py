@@ -1,7 +1,5 @@
 """Documents that the harness writes, checked with the published schemas of their formats."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Script files: the World that one scripts, its turns, and what is wrong with one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

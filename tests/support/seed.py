@@ -1,7 +1,5 @@
 """The seed of tests that try something else each day: `SEED=739580 pytest …` repeats the day that a failure names."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime

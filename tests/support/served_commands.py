@@ -1,7 +1,5 @@
 """`responses-harness serve -- COMMAND` as a process of its own, with a command that asks the mock."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

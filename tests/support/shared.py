@@ -1,7 +1,5 @@
 """The recorded evidence the contract is measured against, where it is present; it is not part of the project."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A World that was asked something, as a case of the viewer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

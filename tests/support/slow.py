@@ -1,7 +1,5 @@
 """What of a table of cases runs in the test command, and what only with `-m slow`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A client of the Assistants API without network: one assistant, threads, runs polled or streamed."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tools that a request declares so that a scripted model may call them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

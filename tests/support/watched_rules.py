@@ -1,7 +1,5 @@
 """Rules that are watched while they run: what each reads, named as `reads` of a rule names it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Items as they stand in a response."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.ids import Ids

@@ -1,7 +1,5 @@
 """Fixtures of aimock as scripts: which requests they answer, with which turns; what is left out, and why."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What recordings say of the prompt cache, and of the count of tokens."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

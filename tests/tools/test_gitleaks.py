@@ -1,7 +1,5 @@
 """The forms of keys that are taken over from gitleaks."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

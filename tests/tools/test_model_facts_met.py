@@ -1,7 +1,5 @@
 """What recordings say of the table of models: which facts they meet, and whether it was right."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tool that changes the harness, and which tests it asks whether they notice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tools import mutate

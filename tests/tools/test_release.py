@@ -1,7 +1,5 @@
 """A release goes out only when tag, versions, changelog and address agree."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

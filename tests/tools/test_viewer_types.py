@@ -1,7 +1,5 @@
 """The page's types follow the dataclasses."""
 
-from __future__ import annotations
-
 from tools import viewer_types
 
 

@@ -1,7 +1,5 @@
 """What a model without a script says beside calls: compactions, logprobs, usage, phases."""
 
-from __future__ import annotations
-
 import orjson
 import pytest
 

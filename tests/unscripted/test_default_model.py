@@ -1,7 +1,5 @@
 """What the mock says when nothing is scripted."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

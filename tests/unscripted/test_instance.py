@@ -1,7 +1,5 @@
 """An instance of a JSON Schema, and the bounds of the search for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

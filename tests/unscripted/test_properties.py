@@ -1,7 +1,5 @@
 """Whatever a request asks of a model without a script, the answer conforms, is possible, and is taken back."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Recordings of Foundry projects, made up in the form of Azure's test proxy."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same exchange as many recorders write it, by the recorder's name."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Exchanges that are read as a script."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.cassettes.format.interaction import Interaction

@@ -1,7 +1,5 @@
 """Nothing that a recording holds makes the judge fail: requests and answers with members missing, null or of other types."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`compare`: where an expected and an actual answer differ, as far as a profile compares them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

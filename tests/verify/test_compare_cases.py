@@ -1,7 +1,5 @@
 """A case and what became of it, exchange by exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

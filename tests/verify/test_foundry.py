@@ -1,7 +1,5 @@
 """`verify` on recordings of Foundry projects: who answered, and what is judged there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """On which line of a file each recorded exchange begins."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a judgement of recordings prints: the first of everything, counted, and no secret."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that are no recordings, or broken ones: what can be read is read, the rest is told without quoting it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

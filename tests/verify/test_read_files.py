@@ -1,7 +1,5 @@
 """Recordings of every kind of recorder: the same exchange, however it was written, is the same `Recorded`."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

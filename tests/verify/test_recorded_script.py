@@ -1,7 +1,5 @@
 """A recording as a script: turns, refusals, routes, what is not played; and its code, in three forms."""
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from pathlib import Path

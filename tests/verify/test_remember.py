@@ -1,7 +1,5 @@
 """`verify` on recordings of what a Foundry project has: a request is judged by what the recording has shown before."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`responses-harness verify --report FILE`: recordings in the reports that test runs have, a trial for each conversation."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Recordings judged one after the other: which files, in which order, within which memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A recorder that judges what passes: the request before it is sent, the live answer against what the mock would say."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

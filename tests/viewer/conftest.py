@@ -1,7 +1,5 @@
 """The tests of the page ask a mock of their own, and see the case that shows it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.shown import Asked

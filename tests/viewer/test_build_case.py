@@ -1,7 +1,5 @@
 """A World as a case: what the model saw, what each request added, and why the test failed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

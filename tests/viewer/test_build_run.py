@@ -1,7 +1,5 @@
 """Two runs compared: causes that are new or gone, cases that broke, were mended, came, or are missing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

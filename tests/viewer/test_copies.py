@@ -1,7 +1,5 @@
 """What a page copies of an exchange runs elsewhere and says the same: turns, requests, tests."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

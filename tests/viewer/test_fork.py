@@ -1,7 +1,5 @@
 """A fork of a case: what is kept stays, what is changed after it is changed wherever it is sent again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

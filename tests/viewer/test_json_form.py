@@ -1,7 +1,5 @@
 """Runs and cases as compressed JSON: read as they were written, and no more than a file may hold."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

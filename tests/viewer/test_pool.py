@@ -1,7 +1,5 @@
 """Values that repeat are stored once, and come out as they went in."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

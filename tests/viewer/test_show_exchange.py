@@ -1,7 +1,5 @@
 """When an exchange came, and the events of a stream: when each goes out, in which pieces, what of one that breaks off."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Responses in the background: queued, in progress, ended; cancelled, streamed again, and what waits for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

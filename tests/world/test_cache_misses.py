@@ -1,7 +1,5 @@
 """Why a prompt was not read from the cache: the reason, the first place that differs, and what an answer says of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Script files in YAML: their turns, their routes, their settings, and how their mistakes are told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

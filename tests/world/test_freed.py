@@ -1,7 +1,5 @@
 """A World is freed with its last reference, at once: nothing in it refers back to it."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Turns as code that a user would write."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

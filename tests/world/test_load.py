@@ -1,7 +1,5 @@
 """Files that cannot be read as a script."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a turn costs does not depend on how much was said before it: counted in calls and in bytes, not in time."""
 
-from __future__ import annotations
-
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator

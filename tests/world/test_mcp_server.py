@@ -1,7 +1,5 @@
 """A scripted MCP server: its tools, what a request allows and wants to be asked about, and what a call returns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The handle that a test holds: what it offers is what the documentation shows, and nothing of it is its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What the API says itself as turns of a script: its JSON, objects of an SDK, a whole response; in each form of script."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

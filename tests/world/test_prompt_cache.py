@@ -1,7 +1,5 @@
 """How much of a prompt is read from the cache, and how much is written to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Quotas: requests and tokens per minute, refused in the API's words, refilled by the World's time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

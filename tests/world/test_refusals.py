@@ -1,7 +1,5 @@
 """Requests whose keys lead to no World: kept once for all Worlds, which hear of those that came while they were there."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

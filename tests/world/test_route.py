@@ -1,7 +1,5 @@
 """A route of a script: tried in order, met by all its conditions, named by them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

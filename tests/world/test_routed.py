@@ -1,7 +1,5 @@
 """`mock.route`: other parts of the provider's API, which a test answers itself and nobody judges."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

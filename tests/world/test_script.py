@@ -1,7 +1,5 @@
 """What the model says next: the forms of a turn, the routes that choose among them, and what happens without one."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator

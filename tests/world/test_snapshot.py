@@ -1,7 +1,5 @@
 """A World as it was, read while requests go on changing the World."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The store: chains that share their items, and tables that may keep their objects anywhere."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """Which turn answered an exchange, and where it was scripted: the route, its number there, the file and the line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

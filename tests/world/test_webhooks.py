@@ -1,7 +1,5 @@
 """What is due at a webhook, when and in which order: data of the World, which nobody delivers here."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Everything one key can see: what it stored, its account, its journal, its clock; two Worlds share nothing."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

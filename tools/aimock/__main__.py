@@ -1,7 +1,5 @@
 """`python -m tools.aimock PATH…`: converts the fixtures of aimock into a script."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, cast
 

@@ -1,7 +1,5 @@
 """Converts the matchers of a fixture to conditions of a route: {"userMessage": "weather"} → {"user": "weather"}."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

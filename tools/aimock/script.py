@@ -3,8 +3,6 @@
 As in aimock, the first fixture that matches a request answers it, every time, unless it has a `sequenceIndex`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -4,8 +4,6 @@
 {"error": {"message": "Slow down."}, "status": 429} → {"http_error": {…}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

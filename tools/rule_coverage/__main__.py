@@ -1,7 +1,5 @@
 """`python -m tools.rule_coverage [PATH…]`: shows how well the rules are known, as of the last count or in recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Counts how often each rule decided in recordings, and how often as the API did."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path

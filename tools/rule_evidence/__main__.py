@@ -1,7 +1,5 @@
 """`python -m tools.rule_evidence`: sends the rules' examples to the live API and stores its answers as evidence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta

@@ -3,8 +3,6 @@
 `cassettes/README.md` describes such a cassette. Raises EvidenceError if an origin lacks what evidence needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path

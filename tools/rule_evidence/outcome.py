@@ -1,7 +1,5 @@
 """Judges what the live API's answers to a probe show about its rule: confirmed, contradicted, new words, or unclear."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -3,8 +3,6 @@
 A probe uses the cheapest model and asks for the shortest answer, unless that changes what its example shows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Sends the steps of a probe to the live API and returns the exchanges as evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

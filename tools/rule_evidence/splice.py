@@ -1,7 +1,5 @@
 """Changes the text of a cassette entry by entry, so that comments and other edits are kept."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 New recordings of a probe replace its old ones; entries that people transcribed keep their text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus

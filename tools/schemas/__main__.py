@@ -1,7 +1,5 @@
 """`python -m tools.schemas`: generates the schemas from the SDK, reads its shutdown days, and checks both."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -5,8 +5,6 @@ JSON type and similarity). Bounds become overlay entries. Other differences beco
 document requires members that the API does not, and its enums and unions differ from the API's.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `openai` and pydantic are imported only by `generate`: at run time the schemas are files.
 """
 
-from __future__ import annotations
-
 import json
 import typing
 from collections.abc import Mapping, Set

@@ -4,8 +4,6 @@ A date that the SDK announces replaces another one, its source before the others
 does not mention stay.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ check   compares the files with the lock, the SDK and the overlays
 diff    lists what a newer SDK or document would change
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Requests that the API is documented to refuse, in words that nobody has recorded: the mock accepts them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake

@@ -1,7 +1,5 @@
 """Building blocks of the examples: what a client sent and received, and when; times count from 100 s."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Retries that were pointless, too early or too frequent, and retries that are missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake

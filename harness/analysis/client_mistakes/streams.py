@@ -1,7 +1,5 @@
 """Mistakes of a client while it waits for a stream, and after a stream broke off or was left early."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Requests may be malformed: values that are not items are skipped. Items are recognized by `id`, `call_id` or text.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 Requests may be malformed: members of the wrong type count as absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from harness.analysis.lanes import INSTRUCTION_ROLES

@@ -1,7 +1,5 @@
 """Finds the item of a history that a text contains as JSON or as a Python `repr`."""
 
-from __future__ import annotations
-
 import re
 from ast import literal_eval
 from contextlib import suppress

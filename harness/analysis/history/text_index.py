@@ -1,7 +1,5 @@
 """Finds messages that contain a text, or begin or end with it, and the original of a changed text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Set

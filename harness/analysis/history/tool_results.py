@@ -3,8 +3,6 @@
 A framework may wrap, shorten or print a result, so an output matches if it contains the result or a part of it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set

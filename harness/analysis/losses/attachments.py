@@ -1,7 +1,5 @@
 """Images and files in user messages: a history keeps them with the text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

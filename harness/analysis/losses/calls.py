@@ -1,7 +1,5 @@
 """Calls that the client executes: none may be lost before it is answered, and none may change."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Set
 from typing import Any

@@ -1,7 +1,5 @@
 """Chains of `previous_response_id`: a request continues the newest response."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History

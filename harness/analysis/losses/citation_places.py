@@ -1,7 +1,5 @@
 """Annotations of assistant messages: each must mark the same words as before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Annotations of assistant messages: none may be dropped or duplicated."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set

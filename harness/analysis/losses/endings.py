@@ -1,7 +1,5 @@
 """Responses that did not complete: their output must not be sent back as completed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.analysis.call_ledger import call_arguments, parse_arguments

@@ -1,7 +1,5 @@
 """The notation for the examples of losses: items that a client sends and answers of the model, as letters or built here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any

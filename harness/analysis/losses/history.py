@@ -1,7 +1,5 @@
 """The transcript as a whole: no item may be repeated or change its type."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Items that the API makes itself: what its tools have done, and the compaction of a transcript."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History

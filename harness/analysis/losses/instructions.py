@@ -1,7 +1,5 @@
 """Instructions, tools and the format of text, which the API does not carry over: each request must name its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History

@@ -1,7 +1,5 @@
 """The order of responses and user messages, and of the output items of one response."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Outputs of calls: exactly one for each call, which never changes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

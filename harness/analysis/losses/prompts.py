@@ -1,7 +1,5 @@
 """User messages in a transcript that a client sends again: each must keep its place and its text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher

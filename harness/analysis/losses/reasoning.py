@@ -1,7 +1,5 @@
 """Reasoning, which the model needs to continue after a call, and the item that followed it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History

@@ -1,7 +1,5 @@
 """User messages in a transcript that a client sends again: each may appear only once, and a new one comes last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 

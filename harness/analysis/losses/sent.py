@@ -1,7 +1,5 @@
 """Finds what a chat UI sent to a server under test, but the server's client did not forward to the model."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence, Set

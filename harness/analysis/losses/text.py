@@ -1,7 +1,5 @@
 """Texts of the assistant: neither doubled nor cut off, with their `phase`, and a refusal as such."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

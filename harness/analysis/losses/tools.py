@@ -1,7 +1,5 @@
 """Outputs that no tool returned: texts that replace the execution of a call."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The turns of a transcript that a client sends again: no answer may be missing or change its role."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reasoning that comes back, but is withheld from the model, because the client edited the history before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Reads results of openai-agents, agent-framework, LangChain and pydantic-ai: runs, messages, streams."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

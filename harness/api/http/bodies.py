@@ -3,8 +3,6 @@
 Duplicate names, invalid UTF-8 and invalid JSON (including NaN) are errors of the body as a whole, in the API's words.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

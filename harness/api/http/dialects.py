@@ -4,8 +4,6 @@ The dialect follows from the form of the path. A dialect's errors are in the rul
 answers in `harness.endpoints.azure`; otherwise OpenAI's rules apply.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Names the provider's other APIs, which are not mocked, instead of reporting their addresses as invalid."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from harness.api.http.dialects import AZURE, FOUNDRY

@@ -3,8 +3,6 @@
 A container expires when it has not been used for a number of minutes; it stays listed, but its files are gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol

@@ -4,8 +4,6 @@ Files in a vector store are `in_progress` at first and `completed` when it is ne
 both. A search has no model: a chunk's score is the share of the query's words in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence

@@ -3,8 +3,6 @@
 Header names are lower case; bodies have no content and transfer encodings once they have been scrubbed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Parses the messages of other recorders: members (names ignore case, `_` and `-`), headers, and wrapped bodies."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,6 @@ okreplay, talkback, Azure's test proxy, cassettes with `requests` beside `respon
 compared without case, `_` and `-`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

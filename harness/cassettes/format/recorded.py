@@ -3,8 +3,6 @@
 Facts that a recording hides or omits are inferred from the answer, and flagged.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence

@@ -15,8 +15,6 @@ and whether the answer was cut. A body that cannot be restored from indented JSO
 `schemas/cassette.json`. Files of other recorders are parsed by `other_recorders`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache

@@ -3,8 +3,6 @@
 The exact bytes of JSON are restored from the name of the style in which it was sent.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 PyYAML only parses events and constructs no objects. Nesting and the size of expanded aliases are limited.
 """
 
-from __future__ import annotations
-
 import base64
 import codecs
 import json

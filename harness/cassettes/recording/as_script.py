@@ -1,7 +1,5 @@
 """Converts recorded responses into turns of a script, as plain data that a script file can hold, too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit

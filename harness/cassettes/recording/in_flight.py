@@ -1,7 +1,5 @@
 """The exchanges that a proxy records, finished or still in progress."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Requests are compared by method, path, query and JSON, both sides scrubbed. Ids 
 match; ids that the client made up are compared only by their order, since they differ in every run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher, unified_diff

@@ -1,7 +1,5 @@
 """A proxy in front of the live API that records every exchange, and every message of a WebSocket."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

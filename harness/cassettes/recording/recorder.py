@@ -4,8 +4,6 @@ The cassette is composed from the journal at the end. A secret or an id that is 
 contains it was appended is masked in that one, too: the journal gets a new line for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

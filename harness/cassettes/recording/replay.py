@@ -1,7 +1,5 @@
 """Answers from a cassette: those of a server, and those of `mock.route`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace

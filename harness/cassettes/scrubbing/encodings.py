@@ -1,7 +1,5 @@
 """Decodes texts, and encodes them again in the same way: JSON and its escapes, base64 in either alphabet."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import html

@@ -3,8 +3,6 @@
 A cassette with a finding is not written.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Scrubs interactions: drops headers that are not on a list, and masks secrets in everything else (`mask_text`)."""
 
-from __future__ import annotations
-
 import base64
 import re
 import zlib

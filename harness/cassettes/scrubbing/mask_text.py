@@ -4,8 +4,6 @@ A text may be JSON, JSON in a string, percent-encoded, base64, hexadecimal, gzip
 any order. Secrets become rows of `x` after their prefix; ids become pseudonyms.
 """
 
-from __future__ import annotations
-
 import gzip
 import html
 import json

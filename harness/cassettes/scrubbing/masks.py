@@ -1,7 +1,5 @@
 """Masks for secrets, rows of `x` of the same length, and pseudonyms for ids, the same each time for the same id."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import shake_256

@@ -1,7 +1,5 @@
 """Names that reveal a secret, of members, headers, variables and parameters; values beside them in a text are masked."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

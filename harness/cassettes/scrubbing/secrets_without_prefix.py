@@ -1,7 +1,5 @@
 """The forms of secrets in a text, or spread over neighbouring texts: patterns of keys, assignments, headers, accounts."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

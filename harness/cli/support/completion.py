@@ -1,7 +1,5 @@
 """Shell completion: ids of rules, losses and cases, areas, models, adapters. Imported only when a shell asks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

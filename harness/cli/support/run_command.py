@@ -1,7 +1,5 @@
 """Runs a command in an environment of its own, passes signals on to it, and ends all of its processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Example requests with which the examples of several areas begin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.api.http.multipart import CONTENT_TYPE

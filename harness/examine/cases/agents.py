@@ -1,7 +1,5 @@
 """Several agents, which hand over to each other or ask each other; guardrails."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

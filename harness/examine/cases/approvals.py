@@ -1,7 +1,5 @@
 """Calls that run only if the user approves: of functions, and of remote MCP servers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

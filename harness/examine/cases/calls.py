@@ -1,7 +1,5 @@
 """Tool calls: their number, their tools and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count

@@ -1,7 +1,5 @@
 """Cases for the dialects: Azure AI Foundry, and the Assistants API with its threads and runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Responses that do not end as completed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Output items other than messages: reasoning, the results of hosted tools, unknown items."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

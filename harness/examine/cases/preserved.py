@@ -1,7 +1,5 @@
 """What a model from GPT-6.2 on gets of its earlier reasoning: in a loop, a session, a hand-off, an approval, cut."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Streams of events: how they arrive, and how they break."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

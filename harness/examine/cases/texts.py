@@ -1,7 +1,5 @@
 """Messages, their parts, texts and annotations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

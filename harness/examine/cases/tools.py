@@ -1,7 +1,5 @@
 """Arguments and results of tools, and tools other than functions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hypothesis strategies for whole scripts: texts, refusals, reasoning, and calls of a user's own tools."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

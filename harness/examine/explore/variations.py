@@ -1,7 +1,5 @@
 """The variations of answers: each kind maps the number of events of an answer to the faults that it may get."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

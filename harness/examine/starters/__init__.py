@@ -1,7 +1,5 @@
 """Starter adapters, which `responses-harness examine --init` writes: they pass, and mark where a user's own client goes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

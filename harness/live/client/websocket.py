@@ -1,7 +1,5 @@
 """Clients for the API's WebSockets: one records all frames, one returns a reply to each event as HTTP would have."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress

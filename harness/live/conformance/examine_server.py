@@ -1,7 +1,5 @@
 """Examines a server: its availability, its missing endpoints, then every question and every scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress

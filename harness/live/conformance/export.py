@@ -4,8 +4,6 @@ In the strings of an example, `{model}`, `{key}` and `{root}` stand for the serv
 in the answer to its n-th step.
 """
 
-from __future__ import annotations
-
 import base64
 import shutil
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Examples whose answer depends on the account, the time or the model are left out, and counted with the reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Scenarios: requests to a server, and claims about its answers that are true or false."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol

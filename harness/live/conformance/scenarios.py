@@ -1,7 +1,5 @@
 """Scenarios about a server: its answers and streams, then what it stores and deletes (chains, conversations, background)."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

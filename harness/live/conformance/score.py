@@ -1,7 +1,5 @@
 """The score of a server by area and its findings, as a table for people and as JSON (`schemas/server.json`)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

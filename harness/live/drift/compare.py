@@ -5,8 +5,6 @@ have in common: names of members, types of values, and values that the API itsel
 model's output and its cost differ from answer to answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

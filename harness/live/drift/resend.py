@@ -4,8 +4,6 @@ Recorded ids are replaced with those that the API assigns now. A request that re
 produce this time cannot be sent. A new WebSocket is opened, and its requests are sent one after the other.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

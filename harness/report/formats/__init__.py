@@ -3,8 +3,6 @@
 The lines of `github` are printed, not written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path

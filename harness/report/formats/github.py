@@ -1,7 +1,5 @@
 """A report as workflow commands of GitHub Actions: each cause at the line of the first test that has it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.core.text import escape_controls, shorten

@@ -1,7 +1,5 @@
 """Reports as JSON by the schema `schemas/report.json`: written, read, merged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A report as JUnit XML, for the test views of build servers."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree as Xml
 

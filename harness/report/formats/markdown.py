@@ -1,7 +1,5 @@
 """A report as Markdown, for the summary of a job: counts, then the causes as a terminal shows them, with their tests."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A report as SARIF 2.1.0 for code hosts: why each test failed, at its file and line."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from importlib.metadata import version
 from urllib.parse import quote

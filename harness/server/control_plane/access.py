@@ -1,7 +1,5 @@
 """Access to the control plane: remote clients need its token, and web pages under another host name are refused."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 from collections.abc import Mapping, Sequence

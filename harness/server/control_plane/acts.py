@@ -1,7 +1,5 @@
 """What a person watching a World can do by hand: list waiting turns and requests, change, answer or release them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

@@ -4,8 +4,6 @@ The bearer key of a control request names the World, as it does for the API itse
 name it instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from inspect import iscoroutinefunction

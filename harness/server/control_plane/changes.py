@@ -1,7 +1,5 @@
 """The control plane's endpoints that change a World: script, time, expectations, end."""
 
-from __future__ import annotations
-
 from fastapi import Request
 
 from harness.analysis.surfaced import describe_difference

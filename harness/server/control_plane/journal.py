@@ -3,8 +3,6 @@
 Those that are plain functions run beside the event loop, on a copy of the World (`requests.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial

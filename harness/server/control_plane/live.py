@@ -1,7 +1,5 @@
 """The control plane's view of all Worlds, for holders of the token: a list, and a stream of events."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any

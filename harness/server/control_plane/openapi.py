@@ -1,7 +1,5 @@
 """Describes the control plane: its OpenAPI document, and `/_harness/docs`, a page without scripts or requests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from html import escape

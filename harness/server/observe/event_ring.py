@@ -1,7 +1,5 @@
 """A ring buffer of the newest events in all Worlds of a server, numbered; it records only while a client watches."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager

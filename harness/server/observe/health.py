@@ -1,7 +1,5 @@
 """`GET /_harness/health`: whether the server is up, answered without the control plane, which is slow to import."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from time import monotonic

@@ -1,7 +1,5 @@
 """`GET /_harness/metrics`: counters for Prometheus. Labels have few values: ids of operations and rules, statuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Reports each request that a mock has answered to observers: over HTTP, and each client event over a WebSocket."""
 
-from __future__ import annotations
-
 import select
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

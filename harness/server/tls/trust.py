@@ -3,8 +3,6 @@
 Most clients use such a file in place of their own authorities, so it contains those, too.
 """
 
-from __future__ import annotations
-
 import ssl
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """ASGI types, and the keys and scope members that this server adds."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any

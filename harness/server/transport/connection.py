@@ -4,8 +4,6 @@ A request must arrive in full within a time limit, has at most one `Host`, and c
 HTTP/1.0 clients never get chunks. uvicorn creates one `HttpConnection` per client, through its `http` option.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine

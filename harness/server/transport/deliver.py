@@ -3,8 +3,6 @@
 A stream without a delivery is sent in one go, too: one send per event costs five times as much.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

@@ -8,8 +8,6 @@ An answer that is ready and fits one write is written at once. A task sends what
     its head has arrived ──for an ASGI app: the control plane, a form──> a task reads its body and sends the answer
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine

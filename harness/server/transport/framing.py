@@ -1,7 +1,5 @@
 """HTTP/1.1 as bytes: the head of an answer, and its body framed as the head says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from enum import Enum, auto

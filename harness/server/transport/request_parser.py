@@ -1,7 +1,5 @@
 """Parses requests with httptools; upgrades other than to a WebSocket are ignored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto

@@ -1,7 +1,5 @@
 """uvicorn's server, stopped promptly no matter what its clients and answers are waiting for."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

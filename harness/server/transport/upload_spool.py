@@ -3,8 +3,6 @@
 The parser and the disk work in a thread, so that other clients are served meanwhile.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from threading import Lock

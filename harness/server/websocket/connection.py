@@ -1,7 +1,5 @@
 """WebSockets over ASGI: each event of a session is one text message; a refused upgrade is answered over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Sequence
 from functools import partial

@@ -6,8 +6,6 @@
 One message of the client is read at a time; the next one is read once the app has taken it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

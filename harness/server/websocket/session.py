@@ -5,8 +5,6 @@ is answered completely before the next, so responses of different lanes never in
 WebSocket mode and to steering, read in 2026-09.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter, time

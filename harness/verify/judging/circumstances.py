@@ -3,8 +3,6 @@
 A recording does not show whether an unknown host is a gateway, so the user must name it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Mapping

@@ -3,8 +3,6 @@
 A request whose outcome depends on something that is not recorded is `unverifiable`, never wrong.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ and the types of their values. What depends on the project's past (versions, tim
 compared.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy

@@ -5,8 +5,6 @@ matched by their place. A profile selects what is compared in a response. Member
 which the judge reports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Judges a recorded stream: each event by its schema, then all of them as the stream of one response or run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ account, the API has changed since, or the answer was edited. A reason is a shor
 disagreement is a finding.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A verdict on a recorded exchange: its kind, and the evidence for it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

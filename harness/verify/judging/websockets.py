@@ -4,8 +4,6 @@ A `response.create` and the events of its stream are an exchange with `POST /res
 event (to a warm-up, to steering) is an exchange without a known request. Events about steering belong to no response.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any

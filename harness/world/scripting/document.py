@@ -7,8 +7,6 @@ the wire, `{"type": "message", …}`, or the name of a builder with its argument
 turns in a loop, those of all routes or of one. For the other members see `harness.world.scripting.settings`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

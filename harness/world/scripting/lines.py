@@ -5,8 +5,6 @@
 An object with `model_dump`, such as those of `openai` and pydantic, stands for the JSON that it dumps.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

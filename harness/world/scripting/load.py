@@ -20,8 +20,6 @@ Every mistake is a ScriptError that begins with `file:line:`; see `harness.world
 `harness.world.scripting.settings` for all keys.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """Validation of plain data from YAML or JSON: the allowed values, and the location of a mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields

@@ -3,8 +3,6 @@
 Worlds depend on neither clock nor chance, so all processes reach the same state and the same answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """The deployment of servers that share their Worlds in Redis: what `serve --store redis://…` is made of."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from importlib.metadata import version

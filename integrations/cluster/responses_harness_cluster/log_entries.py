@@ -1,7 +1,5 @@
 """Messages between a process and the logs: requests, new entries, and why a log cannot be used."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """The logs of all keys in a Redis server: a list each, appended to and read by one script, and so atomically."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Collection, Sequence

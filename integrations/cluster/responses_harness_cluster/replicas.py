@@ -17,8 +17,6 @@ The epoch, a random name of each log, distinguishes the log followed here from o
 reset.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections import deque

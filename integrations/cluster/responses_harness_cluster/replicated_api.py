@@ -1,7 +1,5 @@
 """The mock of one process that shares its Worlds with others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

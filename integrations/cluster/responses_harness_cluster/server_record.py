@@ -1,7 +1,5 @@
 """Checks that servers sharing a prefix of a store agree on the release and on everything that affects an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b

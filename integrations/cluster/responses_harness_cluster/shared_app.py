@@ -1,7 +1,5 @@
 """The ASGI app of a server that shares its Worlds with others through a store."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Sequence

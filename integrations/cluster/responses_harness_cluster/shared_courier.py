@@ -9,8 +9,6 @@ with the same `webhook-id`, as the API repeats an attempt without an answer. Wai
 HURRY.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping

@@ -4,8 +4,6 @@ The bytes are a pickle restricted to plain data: it can only create containers a
 contains. Objects that each process has its own copy of (the table of models, the fallback model) are stored by name.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import zlib

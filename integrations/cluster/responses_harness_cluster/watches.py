@@ -3,8 +3,6 @@
 Also watches answers that wait for a gate, which another process may open: their Worlds are kept up to date meanwhile.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """A Redis server for all tests here, and servers that share a prefix of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial

@@ -1,7 +1,5 @@
 """The scenarios through a store: all of them pass, and every answer is that from memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

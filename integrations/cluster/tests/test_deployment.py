@@ -1,7 +1,5 @@
 """A server on a store says at its start what does not go together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a server of a shared store sees at its edge: the exchanges that it has delivered itself."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from contextlib import closing

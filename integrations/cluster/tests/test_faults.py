@@ -1,7 +1,5 @@
 """What a store can do wrong: a server says so at its start, or to each request, and goes on when it is over."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

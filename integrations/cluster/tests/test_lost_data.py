@@ -1,7 +1,5 @@
 """A store that has lost what a key did: no SDK asks again what has failed, and the verdict says that nothing was judged."""
 
-from __future__ import annotations
-
 import json
 import signal
 

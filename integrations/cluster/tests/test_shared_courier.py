@@ -1,7 +1,5 @@
 """Each attempt at a webhook is made by one of the servers that share a World; what one leaves undone another one does."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Whatever a key sees is the same behind every server that shares a store, and byte for byte as from memory."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

@@ -1,7 +1,5 @@
 """A process that has not carried out all requests of a key goes on from a snapshot of its World, and nobody sees that."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import zlib

@@ -1,7 +1,5 @@
 """A store that takes connections and answers nothing: whoever waits for it waits no longer than the manual says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -1,7 +1,5 @@
 """A store behind TLS: who has signed its certificate is named, or the server does not start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 `HARNESS_TEST_STORE` is the URL of a Redis server, empty for memory; `HARNESS_TEST_ANSWERS` names the file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a client sends is compared wherever it is written: as input, into a conversation, into a compaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Sequences that share their beginning: as lists, whatever is made of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which messages hold a text: as a search through all of them says, without one for each question."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

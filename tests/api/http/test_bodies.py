@@ -1,7 +1,5 @@
 """From bytes to JSON: what a body says, that a name may stand once, and what the texts of a query mean."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

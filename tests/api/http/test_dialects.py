@@ -1,7 +1,5 @@
 """Which dialect a path is in, and what of a request only that dialect knows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

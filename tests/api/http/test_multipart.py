@@ -1,7 +1,5 @@
 """Multipart forms as plain data: fields, files, what is broken, and what travels through them unharmed."""
 
-from __future__ import annotations
-
 import httpx2 as httpx
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Requests to services that the mock is not for, in the dialects of Azure: a 404 that names the service."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.exchange import Answer

@@ -1,7 +1,5 @@
 """Searching without a model: chunks, scores, filters."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The bytes of bodies that other recorders have parsed or split."""
 
-from __future__ import annotations
-
 import gzip
 from base64 import b64encode
 from typing import Any

@@ -1,7 +1,5 @@
 """One recorded exchange: what is read from it, and what is found out where the recording hides it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A cassette is readable, gives back what travelled byte for byte, and is understood by plain vcrpy, and we by it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Blocks of YAML are written in one piece, and as PyYAML writes them."""
 
-from __future__ import annotations
-
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """YAML of recorders, read as plain data: what only YAML 1.1 takes for other than a text stays a text."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A live API over TLS, a recorder in front of it, and the HTTP libraries whose traffic is recorded in process."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A recording as a script: its answers are turns, under the full contract."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.cassettes.format.interaction import Interaction

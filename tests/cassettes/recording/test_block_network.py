@@ -1,7 +1,5 @@
 """Nothing leaves this machine, and no WebSocket opens, while a test replays."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Requests that nobody answers while they are recorded: the client learns why, and so does the recording."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

@@ -1,7 +1,5 @@
 """The journal of a recording keeps its exchanges until the cassette is composed, by this recorder or by the next."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """What fits is played, once and in order; what does not is told with the closest recording and a diff."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What passes a recorder: the same for the client as without it, and all of it taken down."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

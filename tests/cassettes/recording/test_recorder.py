@@ -1,7 +1,5 @@
 """A recorder scrubs each exchange once, appends it to a journal, and composes the cassette from that."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import json

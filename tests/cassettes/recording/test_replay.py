@@ -1,7 +1,5 @@
 """Recordings served to any client."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """vcrpy with our cassettes: streams arrive while they are recorded, and are told again byte for byte."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

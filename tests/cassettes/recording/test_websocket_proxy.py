@@ -1,7 +1,5 @@
 """WebSockets that pass a recorder."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

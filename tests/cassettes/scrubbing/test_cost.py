@@ -1,7 +1,5 @@
 """What scrubbing costs grows with the text and nothing else, whatever somebody made a tool or a model say."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.cassettes.scrubbing.mask_text import Masker

@@ -1,7 +1,5 @@
 """The keys of issuers, by the rules of gitleaks: a made-up one of each is masked wherever it stands."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable

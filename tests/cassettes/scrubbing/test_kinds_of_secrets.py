@@ -1,7 +1,5 @@
 """Kinds of secrets × positions of a recording × encodings: none is left, and the gate sees those that were not scrubbed."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -1,7 +1,5 @@
 """Known values are found in a text in all spellings of JSON, among however many."""
 
-from __future__ import annotations
-
 import json
 import random
 import string

@@ -1,7 +1,5 @@
 """Ordinary texts stay as they are: scrubbing may change at most one of a thousand."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

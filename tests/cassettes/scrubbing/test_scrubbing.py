@@ -1,7 +1,5 @@
 """Secrets planted at every position of a recording, in every encoding: none is left, and the gate sees all of them."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -3,8 +3,6 @@
 A recording hangs on an entry if it is judged otherwise without it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

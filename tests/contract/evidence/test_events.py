@@ -1,7 +1,5 @@
 """Every event type that the SDK knows is told by the mock, or stands here with the reason why not."""
 
-from __future__ import annotations
-
 from harness.contract import schema
 from harness.contract.check import check_answer
 from harness.contract.schema import discriminator_values

@@ -1,7 +1,5 @@
 """Every loss, by its own examples: conversations that show it, and right ones that must not."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.analysis.loss import LOSSES, Loss, loss, losses_of

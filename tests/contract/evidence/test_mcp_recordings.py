@@ -1,7 +1,5 @@
 """Recorded runs of MCP servers, played again: the script says what is called, the mock what the API said."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Measured with pairs of faults by a public probe (2026-08-30) on gpt-5.6-terra.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

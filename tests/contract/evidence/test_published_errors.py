@@ -3,8 +3,6 @@
 Most of the errors are in the cassettes, with what was stored before them: `test_rule_cassettes.py` replays these.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

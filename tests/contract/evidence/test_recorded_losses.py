@@ -1,7 +1,5 @@
 """Losses of recorded conversations: clients that other people wrote and released, most of which lose nothing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Recorded traffic that nobody here wrote, judged as anyone would: `responses-harness verify --respell` on all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

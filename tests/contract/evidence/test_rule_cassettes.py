@@ -1,7 +1,5 @@
 """The transcribed evidence: the mock answers each request in `cassettes/` as its source says the API did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

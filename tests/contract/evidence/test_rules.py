@@ -1,7 +1,5 @@
 """Every rule, by its own examples: each is sent through the whole mock and must earn exactly this rule's words."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pytest

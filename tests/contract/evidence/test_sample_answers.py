@@ -1,7 +1,5 @@
 """Answers and events: a whole one conforms, a broken one never does, what no schema knows is told beside it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

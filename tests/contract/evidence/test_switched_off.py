@@ -1,7 +1,5 @@
 """Nothing in the tables is idle: a rule, an entry or a value that is switched off makes its recordings go wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.contract.rule import RULES

@@ -1,7 +1,5 @@
 """Whatever the API was recorded to say to a request, a script may say to it: no recorded turn is a mistake of a script."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every keyword of the request schemas has words of its own, and the words name types as the API does."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

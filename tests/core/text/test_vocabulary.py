@@ -1,7 +1,5 @@
 """How advice is worded for those who write Python and for those who do not."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

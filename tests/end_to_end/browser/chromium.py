@@ -1,7 +1,5 @@
 """Runs a script of this folder with playwright-core in Chromium, and reads what it saw; makes the page that it looks at."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

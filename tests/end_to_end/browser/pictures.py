@@ -1,7 +1,5 @@
 """Takes the pictures of the manual anew: `python -m tests.end_to_end.browser.pictures`, where Chromium is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

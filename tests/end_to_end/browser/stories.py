@@ -3,8 +3,6 @@
 `python -m pytest tests/end_to_end/browser/stories.py --harness-report=report.html` makes the page; most tests in it fail.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from http.client import HTTPConnection

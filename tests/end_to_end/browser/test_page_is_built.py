@@ -1,7 +1,5 @@
 """The sources of the page pass their checks, and the page that is committed is what they make."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

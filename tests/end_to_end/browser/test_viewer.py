@@ -1,7 +1,5 @@
 """The page of a report in Chromium, as a reader uses it; skipped where there is no Chromium."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

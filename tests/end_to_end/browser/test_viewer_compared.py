@@ -1,7 +1,5 @@
 """The page of a run that is compared with an earlier one, in Chromium; skipped where there is no Chromium."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of examinations in Chromium, as a reader uses it; skipped where there is no Chromium."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

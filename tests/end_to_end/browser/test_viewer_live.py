@@ -1,7 +1,5 @@
 """The page of a server that runs, in Chromium; skipped where there is no Chromium."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of judged recordings in Chromium, as a reader uses it; skipped where there is no Chromium."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

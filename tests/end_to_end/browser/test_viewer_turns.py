@@ -1,7 +1,5 @@
 """The list of a run and the turns of its tests in Chromium; skipped where there is no Chromium."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The unmodified `openai-agents` in a test of its own: streams, refusals, event loops; `tests/clients` has its flows."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 from agents import Agent, ModelRefusalError, OpenAIResponsesModel, RunConfig, Runner, function_tool

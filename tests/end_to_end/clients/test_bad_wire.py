@@ -1,7 +1,5 @@
 """Real clients on a bad wire: whatever the point at which a stream breaks off, none takes it for a whole answer."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import openai

@@ -1,7 +1,5 @@
 """A client with a bug is refused in the API's words, by the rule for that bug; the same program without it is not."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 

@@ -4,8 +4,6 @@ Nothing is scripted: what comes back must be what any implementation of the API 
 OpenResponses description, version 2.4.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -3,8 +3,6 @@
 The suites here are made up; their environment is the interpreter that runs this test.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The judge of answers: what is missing or of another type is named, in JSON, in a stream and in an error."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.core.exchange import Exchange, Json

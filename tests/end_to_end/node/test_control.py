@@ -1,7 +1,5 @@
 """What the package for vitest and jest waits for: each wait has an end, and says what it waited for."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

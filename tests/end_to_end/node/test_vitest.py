@@ -1,7 +1,5 @@
 """The package for vitest and jest: installed from its folder, its tests green and red, the blocks of its page."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

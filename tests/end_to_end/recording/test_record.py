@@ -1,7 +1,5 @@
 """`responses-harness record`: how it runs a command, what it prints, what it leaves, how it ends; and `serve --replay`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

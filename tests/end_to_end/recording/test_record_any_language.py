@@ -1,7 +1,5 @@
 """Clients in any language, recorded by the base URL in their environment, over TLS; what was recorded answers them alike."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

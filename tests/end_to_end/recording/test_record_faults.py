@@ -1,7 +1,5 @@
 """`responses-harness record` as a process in front of a live API over TLS: what it leaves and says when things go wrong."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Mutants of the area `agents`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

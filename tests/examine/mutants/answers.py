@@ -1,7 +1,5 @@
 """Mutants of the area `answers`."""
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections.abc import Iterator

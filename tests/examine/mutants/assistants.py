@@ -1,7 +1,5 @@
 """Mutants of a client in a thread of the Assistants API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Json

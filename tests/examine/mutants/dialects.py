@@ -1,7 +1,5 @@
 """Mutants of the area `dialects`."""
 
-from __future__ import annotations
-
 import httpx
 
 from harness.core.exchange import Json

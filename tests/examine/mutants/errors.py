@@ -1,7 +1,5 @@
 """Mutants of the area `errors`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

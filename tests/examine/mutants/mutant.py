@@ -1,7 +1,5 @@
 """How a mutant is made: methods of the reference client replaced by broken ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

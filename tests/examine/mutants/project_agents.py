@@ -1,7 +1,5 @@
 """Mutants of the cases about agents that a project keeps, in the area `dialects`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Json

@@ -1,7 +1,5 @@
 """Mutants of the area `state`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Json

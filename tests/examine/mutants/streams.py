@@ -1,7 +1,5 @@
 """Mutants of the area `streams`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Mutants of the area `tools`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the reference client keeps a session in a thread of the Assistants API."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The reference client: it does every task as the API's documentation says, in each state mode."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """How the reference client reaches the API: requests that are sent again, streams of events."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

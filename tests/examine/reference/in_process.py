@@ -1,7 +1,5 @@
 """Runs cases against a reference client in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

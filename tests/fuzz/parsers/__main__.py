@@ -4,8 +4,6 @@ Needs `atheris` (`pip install atheris`; it is large, and not part of the `dev` e
 own. What it finds is printed, and with `--keep` written to `found.json`, which the tests replay.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

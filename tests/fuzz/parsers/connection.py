@@ -1,7 +1,5 @@
 """A client's bytes at the protocol of the server, with neither a network nor an event loop that waits."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from functools import cache

@@ -1,7 +1,5 @@
 """What each parser promises: a value, or a documented error of at most 4 kB, within a second and 256 MiB."""
 
-from __future__ import annotations
-
 import resource
 from dataclasses import dataclass
 from pathlib import Path

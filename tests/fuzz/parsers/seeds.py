@@ -1,7 +1,5 @@
 """What each parser takes: inputs from which others are made, and words that they are made of."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -4,8 +4,6 @@ What the function gets is at most LARGEST bytes. Where a parser needs more than 
 type, a path.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whatever at most 64 kB expand to, they are read or refused within a second, in at most 4 kB."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

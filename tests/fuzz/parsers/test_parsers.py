@@ -3,8 +3,6 @@
 python -m tests.fuzz.parsers --minutes 5
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 

@@ -1,7 +1,5 @@
 """The contract as data: its format, and two runners that find of a server what `verify --server` finds."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How near the reply of a server comes to that of the API: its words, its code, its status, or nothing of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`pytest --record` leaves no exchange that no test replays, and removes none that one may."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests replay their cassettes and nothing else; `--record` asks the API, which here is a mock of another server."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A test that uses the harness never reaches the live API: the connection is refused, and the test fails for it."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from fnmatch import fnmatch

@@ -1,7 +1,5 @@
 """What goes wrong while tests are recorded: one message, and no cassette that is not whole."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

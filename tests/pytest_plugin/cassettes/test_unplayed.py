@@ -1,7 +1,5 @@
 """A test that does not ask for what its cassette holds fails, as one with an unused turn does."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader

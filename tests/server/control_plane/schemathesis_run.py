@@ -4,8 +4,6 @@ Runs in process, in an environment with schemathesis, which `test_openapi` makes
 each of the many short runs of the tests more than a second. Prints each failure once; ends with 1 if there is any.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Who may use the control plane of a server: no page of another site, and off loopback who has its token."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """What somebody who watches a World does by hand over HTTP: turns, held requests, steps."""
 
-from __future__ import annotations
-
 import re
 import socket
 import time

@@ -1,7 +1,5 @@
 """The control plane: scripting a World and reading its journal over HTTP, as another language would."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Iterator

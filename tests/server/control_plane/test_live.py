@@ -1,7 +1,5 @@
 """What the holder of the control token sees of all Worlds: a list of them, and a stream of what happens."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

@@ -1,7 +1,5 @@
 """The control plane does what its OpenAPI document says, whatever is sent to it."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

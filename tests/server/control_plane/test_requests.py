@@ -1,7 +1,5 @@
 """Answers of the control plane are computed beside the event loop, which serves the clients under test meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The viewer of a running server: its page, its data, and acts on a World by its name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Webhooks over HTTP: registered by a script, delivered to a URL, read and judged, as a test in another language would."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

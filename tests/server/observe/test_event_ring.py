@@ -1,7 +1,5 @@
 """What a follower of a server's events is told of each exchange."""
 
-from __future__ import annotations
-
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.mock_api import MockApi
 from harness.server.observe.event_ring import EventRing

@@ -1,7 +1,5 @@
 """What a server tells of itself and of its requests: health, metrics, access log, spans; keys and bodies are in none."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

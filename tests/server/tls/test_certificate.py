@@ -1,7 +1,5 @@
 """Certificates: what is made for a run, what is taken from files, and what is said of files that are of no use."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

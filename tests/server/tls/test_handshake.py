@@ -1,7 +1,5 @@
 """A server that speaks TLS: requests, sockets and faults as over plain http, and clients that do not speak it well."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """What makes clients trust a certificate keeps what they trusted before."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

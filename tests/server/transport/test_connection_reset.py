@@ -1,7 +1,5 @@
 """A client that resets its connection while streams are on the way leaves no trace on the server's stderr."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Answers that break off or stand still, over a network: what clients get, and that nothing is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

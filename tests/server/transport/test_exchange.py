@@ -1,7 +1,5 @@
 """A request that has arrived whole is answered in one write, or by a task with the same bytes if its answer waits."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """What no part of the API takes is refused, holds nothing up, and waits for the answers that are due before."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

@@ -1,7 +1,5 @@
 """A paced stream over HTTP and a WebSocket: nothing comes before its time, and who leaves ends it."""
 
-from __future__ import annotations
-
 import time
 
 import openai

@@ -1,7 +1,5 @@
 """What a client begins and does not end, or asks for twice over: it gets an answer in time, and nothing is kept."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

@@ -1,7 +1,5 @@
 """Large uploads over HTTP: on disk beyond a size, parsed off the event loop, freed with what holds them."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import gc

@@ -1,7 +1,5 @@
 """What harness/server overrides or reads of `uvicorn.Server`: a version that moves one is named."""
 
-from __future__ import annotations
-
 import inspect
 import time
 from importlib.metadata import version

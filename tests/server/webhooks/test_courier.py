@@ -1,7 +1,5 @@
 """Deliveries to real receivers: apps of this process and servers at a URL, right ones and wrong ones; nothing sleeps."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

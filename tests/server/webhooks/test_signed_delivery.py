@@ -1,7 +1,5 @@
 """A delivery is signed so that the SDK and the library of Standard Webhooks verify it, and only then."""
 
-from __future__ import annotations
-
 import time
 
 import openai

@@ -1,7 +1,5 @@
 """Sockets over a network: bad clients get an event or a close, never a traceback; what they leave behind is nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import http.client

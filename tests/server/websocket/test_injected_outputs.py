@@ -1,7 +1,5 @@
 """`response.inject` on a connection without a network: whatever a client says, it is answered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

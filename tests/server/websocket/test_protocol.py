@@ -1,7 +1,5 @@
 """A WebSocket between the frames of a client and the messages of an app: pings, closing, what comes at a bad time."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """A WebSocket connection without its network: what it takes, what it says, what it remembers, what it forgets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Steering over a connection: when it is taken, what comes of it, what is said when it is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

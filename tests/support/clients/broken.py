@@ -4,8 +4,6 @@ A bug is a function of the input items that the application gave and of every it
 the items that are sent instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

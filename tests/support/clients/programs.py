@@ -4,8 +4,6 @@ Each takes a client, sends what its docstring says and returns the last text of 
 says to each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 The SDK itself reads answers leniently: it constructs, it does not validate. A wrong answer shows up late or never.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests to a model without a script, each answer of which is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

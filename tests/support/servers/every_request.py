@@ -1,7 +1,5 @@
 """A request of every kind, one after another, to one server or to several by turns."""
 
-from __future__ import annotations
-
 from harness.foundry.blobs import sign
 from tests.support.servers.json_client import Said, ask
 

@@ -1,7 +1,5 @@
 """A client of HTTP: answers with their bytes, or as JSON."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from typing import Any, NamedTuple

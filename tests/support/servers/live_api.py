@@ -1,7 +1,5 @@
 """A live API on loopback: a mock of which a test replaces some answers, or some events of WebSockets."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A live API to record: the mock on loopback, over TLS with a certificate of its own, or plain."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import ssl

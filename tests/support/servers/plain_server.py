@@ -1,7 +1,5 @@
 """HTTP servers that answer as a function of a test says."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

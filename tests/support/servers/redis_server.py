@@ -1,7 +1,5 @@
 """A real Redis server in a process of its own, and what may come between it and its clients."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import subprocess

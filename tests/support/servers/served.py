@@ -1,7 +1,5 @@
 """`responses-harness serve` in a process of its own, and what tests say to it over sockets."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -1,7 +1,5 @@
 """A server of WebSockets that talks as a test wants."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

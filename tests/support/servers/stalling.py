@@ -1,7 +1,5 @@
 """Servers that never end an answer: each would hold a reader forever whose timeout is that of a single read."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

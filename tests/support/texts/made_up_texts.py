@@ -1,7 +1,5 @@
 """Texts that a regular expression matches, made up at random."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

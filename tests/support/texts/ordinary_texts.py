@@ -1,8 +1,6 @@
 """Ordinary texts of agents that hold no secret: hashes, ids, code, prose, paths, addresses, versions."""
 
 # ruff: noqa: E501 – a text of one line stays one
-from __future__ import annotations
-
 import base64
 import hashlib
 import random

@@ -1,7 +1,5 @@
 """The fenced blocks of a page of the manual, and what a shown output must agree with."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator

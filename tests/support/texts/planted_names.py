@@ -1,7 +1,5 @@
 """Secrets beside a name that reveals them, in the syntax of many languages and formats; `¤` stands for the secret."""
 
-from __future__ import annotations
-
 BESIDE_A_NAME = {
     # declarations with a type
     "TypeScript, typed": 'const apiKey: string = "¤";',

@@ -1,7 +1,5 @@
 """Secrets of many kinds, made up at run time: no scanner of a code host finds one in the source."""
 
-from __future__ import annotations
-
 import random
 import string
 

@@ -1,7 +1,5 @@
 """What recordings say of each rule: seen, right, undecided, passed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What cassettes and counted recordings say about how well the rules are known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which cassettes count as evidence, and which do not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

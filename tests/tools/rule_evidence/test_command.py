@@ -1,7 +1,5 @@
 """`python -m tools.rule_evidence`: what the live API says to the rules' examples, and the evidence that stays."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which examples of the rules the live API is asked, and in which form: the cheapest that says the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

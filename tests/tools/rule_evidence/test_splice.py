@@ -1,7 +1,5 @@
 """The text of a cassette with entries taken out and put in, all others as they were written."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.rule_evidence.splice import splice

@@ -1,7 +1,5 @@
 """`python -m tools.rule_evidence websocket`: examples asked over WebSockets, judged, and kept with all their frames."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

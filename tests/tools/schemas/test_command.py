@@ -1,7 +1,5 @@
 """`python -m tools.schemas`: makes the schemas, checks and compares them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from shutil import copytree
 

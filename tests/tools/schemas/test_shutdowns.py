@@ -1,7 +1,5 @@
 """The shutdown days of the table: those that the installed SDK announces, written by the sync."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`verify`: recorded exchanges judged as the API answered them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

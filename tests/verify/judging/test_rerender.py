@@ -1,7 +1,5 @@
 """`respell`: a recorded answer against what the mock answers to the same request, saying the same."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded exchanges with the Assistants API, judged: what the mock itself says is clean, what is bent is found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path

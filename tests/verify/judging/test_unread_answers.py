@@ -1,7 +1,5 @@
 """Answers that a recording has not as JSON or as whole events: none of them counts as good."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

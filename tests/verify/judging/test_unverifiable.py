@@ -1,7 +1,5 @@
 """What a recording cannot show is `unverifiable`, with the reason; what it shows is judged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

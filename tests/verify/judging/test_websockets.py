@@ -1,7 +1,5 @@
 """A WebSocket of a cassette as exchanges: what is one, what was said to it, and how `verify` judges it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

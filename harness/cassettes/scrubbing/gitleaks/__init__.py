@@ -1,7 +1,5 @@
 """The forms of keys by issuer, from the rules that the project gitleaks maintains."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

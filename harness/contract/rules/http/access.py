@@ -1,7 +1,5 @@
 """Access: the key, its permissions, its limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 

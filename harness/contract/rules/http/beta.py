@@ -1,7 +1,5 @@
 """The Assistants API, which requires a beta header and has been shut down since 2026-08-26."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI

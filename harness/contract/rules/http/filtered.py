@@ -1,7 +1,5 @@
 """Prompts that Azure's content filters refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The multi-agent beta of `/responses`: its header, and what a request with agents cannot ask for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta

@@ -3,8 +3,6 @@
 Sources: OpenAI's guide to steering, read in 2026-09.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

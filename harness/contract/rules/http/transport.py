@@ -1,7 +1,5 @@
 """Transport: the URL, the method, the content type, the JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI

@@ -4,8 +4,6 @@
 event is answered with an `error` event. Sources: OpenAI's guide to WebSocket mode, read in 2026-09.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Parameters for the length of an answer and its context: how they are written, how a context is managed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Limits of the account, and of the model's context window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.models import Model

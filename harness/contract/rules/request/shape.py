@@ -1,7 +1,5 @@
 """The error for each JSON Schema keyword: members that are missing, unknown, of another type, too long."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from harness.api.http.dialects import PREVIEW_OF_AGENTS

@@ -1,7 +1,5 @@
 """Parameters of the answer as a whole: strict response schemas, JSON mode, stream options, background."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Containers in paths and tools, and the files in them: they must exist and not have expired."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files in paths and in the input of a response: they must have been uploaded with the same key, and still exist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.contract.rule import Case, WorldView, after, recorded, reported, rule

@@ -1,7 +1,5 @@
 """Operations that a background response does not allow while it is pending, or after its end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.contract.rule import Case, WorldView, after, documented, reported, rule

@@ -1,7 +1,5 @@
 """What a path, a cursor or a body names must exist, where no report or recording shows what the API says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from harness.api.operations import FILE_LIST, OBJECT_LIST, OPERATIONS

@@ -3,8 +3,6 @@
 The limits of these endpoints are documented, but not their messages, so most words are assumed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import md5
 

@@ -1,7 +1,5 @@
 """Operations that an active run does not allow, and the outputs that it requires to continue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stored state that a request continues must exist and be continuable: chains, conversations, prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI

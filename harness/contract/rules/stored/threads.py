@@ -1,7 +1,5 @@
 """Objects in paths and bodies of the Assistants API must exist and be of the right kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Uploads: unlike the endpoints for responses, `POST /files` has the messages of a JSON Schema library."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.multipart import CONTENT_TYPE, sent_file

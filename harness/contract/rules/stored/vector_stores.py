@@ -1,7 +1,5 @@
 """Vector stores in paths and tools, and the files in them: they must exist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.classic import sources_of

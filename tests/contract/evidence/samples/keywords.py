@@ -1,7 +1,5 @@
 """For every keyword that stands in a schema of requests: a body that breaks this one and no other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 `test_samples.py` holds this module and `tools.py` to the schema: a new kind without a sample fails there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case

@@ -1,7 +1,5 @@
 """A mock that has stored something, requests to it, and those that continue what it has stored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

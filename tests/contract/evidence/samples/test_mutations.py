@@ -6,8 +6,6 @@ in every run:
     HYPOTHESIS_PROFILE=thorough pytest tests/contract/evidence/samples/test_mutations.py
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

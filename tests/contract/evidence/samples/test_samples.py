@@ -1,7 +1,5 @@
 """The samples that are mutated elsewhere are right, and hold every kind the schema knows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

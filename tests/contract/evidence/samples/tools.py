@@ -1,7 +1,5 @@
 """Tools and tool choices that are right: every kind that the schema knows, with many members."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harness.core.exchange import Json

@@ -1,7 +1,5 @@
 """The methods of the SDK for what the mock speaks: how each is called, what it gives, and what must be in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What the helpers of the SDK make of a run: outputs, streams, event handlers; `test_sdk_surface` calls all the rest."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 from openai import AssistantEventHandler

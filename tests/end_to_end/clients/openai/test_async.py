@@ -1,7 +1,5 @@
 """The unmodified `AsyncOpenAI` gets what `OpenAI` gets: `test_sync` says what; `test_sdk_surface` calls all of both."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

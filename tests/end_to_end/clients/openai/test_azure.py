@@ -1,7 +1,5 @@
 """What the unmodified `AzureOpenAI` gets from the mock, and what plain `OpenAI` gets at the addresses of Azure."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

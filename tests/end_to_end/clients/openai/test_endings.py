@@ -1,7 +1,5 @@
 """What the unmodified `openai` SDK makes of responses that do not end well, and of what a request includes."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """What the unmodified `openai` SDK raises when the mock refuses."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 

@@ -1,7 +1,5 @@
 """Files and vector stores as the unmodified `OpenAI` and `AsyncOpenAI` use them."""
 
-from __future__ import annotations
-
 import io
 
 import openai

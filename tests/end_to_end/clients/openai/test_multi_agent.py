@@ -3,8 +3,6 @@
 Every answer and every event is read by the SDK's beta types with nothing missing (`tests/support/clients/strict.py`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import openai

@@ -3,8 +3,6 @@
 The ways: the plain method, `with_raw_response` and `with_streaming_response`, each of both clients.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the unmodified SDK gets over `responses.connect()`: the events of a stream, and errors it can read."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

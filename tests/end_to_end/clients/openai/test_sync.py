@@ -1,7 +1,5 @@
 """What the unmodified `openai` SDK gets from the mock, call by call."""
 
-from __future__ import annotations
-
 import openai
 from openai.types.responses import ResponseCompletedEvent
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """The deployments of Azure OpenAI and Azure AI Foundry: who may use them, how often, and which ones exist."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from math import ceil

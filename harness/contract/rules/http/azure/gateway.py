@@ -1,7 +1,5 @@
 """The gateway of Azure OpenAI and Azure AI Foundry: keys, paths, versions, deployments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import (

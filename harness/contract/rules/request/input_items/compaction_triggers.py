@@ -1,7 +1,5 @@
 """`compaction_trigger` items, which ask the API to compact what stands before them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.contract.rule import RuleScope, assumed, reported, rule

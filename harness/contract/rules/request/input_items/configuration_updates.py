@@ -1,7 +1,5 @@
 """`configuration_update` items, which change the effort or the format from their place on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

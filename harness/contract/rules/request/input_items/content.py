@@ -1,7 +1,5 @@
 """The allowed content parts by role, and in tool outputs. The schema finds these violations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

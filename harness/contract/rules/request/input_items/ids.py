@@ -1,7 +1,5 @@
 """The form of ids: characters first, then the prefix of their kind. The schema finds these violations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY

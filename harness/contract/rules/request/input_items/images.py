@@ -1,7 +1,5 @@
 """Images in the request: their data must decode, their URLs must be valid; and URLs that cannot be fetched."""
 
-from __future__ import annotations
-
 import binascii
 import re
 import warnings

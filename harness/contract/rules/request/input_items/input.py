@@ -1,7 +1,5 @@
 """The form of `input` and of its items; the schema finds these violations, in the order of the items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.contract.phrasing import quote_and_join

@@ -1,7 +1,5 @@
 """Files and images in the request: each must have one source; the data of a file needs a type and a prefix."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

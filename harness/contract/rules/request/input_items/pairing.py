@@ -1,7 +1,5 @@
 """Pairs of calls and outputs in the resolved transcript: the chain or conversation, references, and the request's input."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import orjson

@@ -1,7 +1,5 @@
 """Reasoning items and the items that followed them belong together; the API stores the pairs by item id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI

@@ -1,7 +1,5 @@
 """Ids of items: a referenced item must be stored, an id must be unique, and encrypted content belongs to its item."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.encrypted_content import (

@@ -1,7 +1,5 @@
 """Parts of prompt caching that older models do not accept: options, and breakpoints in the input."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.models import Model

@@ -1,7 +1,5 @@
 """Features that the model lacks, according to the table of model families (`harness.api.models`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.models import Model

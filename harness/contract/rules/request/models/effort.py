@@ -1,7 +1,5 @@
 """How the model reasons: the effort, the mode, the context, the summaries, encrypted reasoning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI

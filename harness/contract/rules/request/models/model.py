@@ -1,7 +1,5 @@
 """The model must exist for this key, on the World's day, and be served by the Responses API."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI

@@ -1,7 +1,5 @@
 """Deep research models: required and accepted tools. Checked before any other feature."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.models import Model

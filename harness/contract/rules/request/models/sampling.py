@@ -1,7 +1,5 @@
 """Sampling parameters and logprobs, which reasoning models only accept without reasoning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.models import Model, When

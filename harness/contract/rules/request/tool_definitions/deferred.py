@@ -1,7 +1,5 @@
 """Deferred tools (`defer_loading`, `tool_search`) and namespaces: checked when the tools become part of the prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions

@@ -1,7 +1,5 @@
 """The hosted tool that draws images: which settings a model accepts, and the deployment on Azure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The JSON Schemas of function tools; and patterns, there and in `text`, that the newer models cannot enforce."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any

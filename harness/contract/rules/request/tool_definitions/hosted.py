@@ -1,7 +1,5 @@
 """Hosted tools that the model does not support: checked last, by its family and its effort."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harness.api.models import Model

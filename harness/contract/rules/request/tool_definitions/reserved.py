@@ -1,7 +1,5 @@
 """Names that models use for their own tools, and that a client cannot use for others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The choice of tools: `tool_choice` must only name tools that the request has."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tools that the API itself reaches, MCP servers and vector stores, and tools that are gone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
