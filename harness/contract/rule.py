@@ -253,7 +253,7 @@ class RuleScope(TypedDict, total=False):
 
 
 class RuleDeclaration(RuleScope, total=False):
-    """The declaration of a rule besides its function.
+    """The declaration of a rule besides its function, its error and its sources.
 
     `rejects` maps the exact words of the API, or what fills the placeholders of `error` in their order, to a request that
     gets them; for a message without placeholders it is a list with that request. No rule may refuse the requests in
@@ -265,12 +265,9 @@ class RuleDeclaration(RuleScope, total=False):
     members of the body, `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and
     the dialect need not be named. Without `reads` it may read everything. `since` and `until` are the first and last day
     of this error, if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`),
-    by default all. `area` is that of the module, unless it is given. `assumed` says what of it no source has.
+    by default all. `area` is that of the module, unless it is given.
     """
 
-    error: Required[ApiError]
-    source: Required[Source | Sequence[Source]]
-    assumed: str
     rejects: Required[Mapping[str | tuple[str, ...], Example] | Sequence[Example]]
     accepts: Sequence[Example]
     items: str | Sequence[str]
@@ -279,8 +276,11 @@ class RuleDeclaration(RuleScope, total=False):
     until: str
 
 
-def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
-    """Register a generator that yields facts of violations; its parameters are members of the call (CHECK_PARAMETERS)."""
+def rule(error: ApiError, *sources: Source, **declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
+    """Register a generator that yields facts of violations; its parameters are members of the call (CHECK_PARAMETERS).
+
+    `error` is the API's answer, `sources` the evidence for it; the last one may say what is assumed.
+    """
 
     def register(check: RuleCheck) -> RuleCheck:
         needs = tuple(inspect.signature(check).parameters)
@@ -288,27 +288,36 @@ def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCh
             raise RegistrationError(
                 f"rule {check.__name__}: write a generator taking some of {', '.join(CHECK_PARAMETERS)}, in this order"
             )
-        _register(check.__name__, check.__module__, inspect.getdoc(check) or "", declaration, check=check)
+        doc = inspect.getdoc(check) or ""
+        _register(check.__name__, check.__module__, doc, error, sources, declaration, check=check)
         return check
 
     return register
 
 
 def shape(
-    module: str, id: str, doc: str, *, keyword: str | None = "x-rule", **declaration: Unpack[RuleDeclaration]
+    module: str,
+    id: str,
+    doc: str,
+    error: ApiError,
+    *sources: Source,
+    keyword: str | None = "x-rule",
+    **declaration: Unpack[RuleDeclaration],
 ) -> None:
     """Register the error for a violation of the schema; `module` is the name of the declaring module.
 
     With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule
     (`x-rule`). With None the mock never raises the error: it only occurs in old recordings.
     """
-    _register(id, module, inspect.cleandoc(doc), declaration, keyword=keyword)
+    _register(id, module, inspect.cleandoc(doc), error, sources, declaration, keyword=keyword)
 
 
 def _register(
     id: str,
     module: str,
     doc: str,
+    error: ApiError,
+    sources: tuple[Source, ...],
     declaration: RuleDeclaration,
     check: RuleCheck | None = None,
     keyword: str | None = None,
@@ -316,17 +325,17 @@ def _register(
     scope: RuleScope = getattr(sys.modules.get(module), "SCOPE", RuleScope())
     declaration = {**scope, **declaration}
     needs = tuple(inspect.signature(check).parameters) if check else ()
-    source, until = declaration["source"], declaration.get("until", "")
+    until = declaration.get("until", "")
     declared = Rule(
         id=id,
         area=declaration.get("area", module.rpartition(".")[2]),
         doc=doc,
-        error=declaration["error"],
-        sources=(
-            *([source] if isinstance(source, Source) else source),
-            *map(assumed, _as_tuple(declaration.get("assumed", ()))),
-        ),
-        rejects={words: _on_day(example, until) for words, example in _by_words(declaration).items()},
+        error=error,
+        sources=sources,
+        rejects={
+            words: _on_day(example, until)
+            for words, example in _by_words(error.message, declaration["rejects"]).items()
+        },
         accepts=tuple(_on_day(example, until) for example in declaration.get("accepts", ())),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
         when=_as_tuple(declaration.get("when", ())),
@@ -352,7 +361,7 @@ def _declaration_problem(declared: Rule) -> str | None:
     if declared.since > CONTRACT_DATE:
         return f"begins on {declared.since}, after the day of the contract: move CONTRACT_DATE in harness/core/dates.py"
     if not declared.sources:
-        return "has no source: add source=reported('https://…', '2026-01-31'), or assumed('why')"
+        return "has no source: add reported('https://…', '2026-01-31'), or assumed('why')"
     if not (declared.rejects or declared.until) and declared.level != "assumed":
         return "has no example: add rejects={'the exact words': {…}}"
     return None
@@ -371,8 +380,9 @@ def _collect_reads(declaration: RuleDeclaration, needs: Sequence[str]) -> frozen
     return frozenset([*members, *_as_tuple(declaration["reads"]), *derived])
 
 
-def _by_words(declaration: RuleDeclaration) -> Mapping[str, Example]:
-    rejects, message = declaration["rejects"], declaration["error"].message
+def _by_words(
+    message: str, rejects: Mapping[str | tuple[str, ...], Example] | Sequence[Example]
+) -> Mapping[str, Example]:
     if isinstance(rejects, Mapping):
         return {_fill_words(message, given): example for given, example in rejects.items()}
     if len(rejects) > 1 or "{" in message:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
 from harness.api.operations import operation
-from harness.contract.rule import Case, RuleScope, WorldView, after, documented, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Json, Request
@@ -72,23 +72,19 @@ _SAID = (
 
 
 @rule(
-    on=(*MAKING_VERSIONS, *OPERATIONS),
-    error=project_error(
+    project_error(
         403,
         "{title}This operation requires the following opt-in preview feature(s): {flag}. Include the 'Foundry-Features: "
         "{flag}' header in your request.",
         "Foundry-Features",
         "preview_feature_required",
     ),
-    source=[
-        reported(
-            "azure-sdk-for-python: azure-ai-projects, operations/_patch_agents.py, of a workflow agent", "2026-03"
-        ),
-        reported("a public guide to hosted agents: the words for these", "2026-04"),
-        reported("a public guide to skills, and one to evaluations: without a title", "2026-09"),
-        reported("Azure/azure-dev, pull request 8441: hosted agents, not in version 2025-11-15-preview", "2026-05-28"),
-        documented("https://learn.microsoft.com/azure/foundry: external agents; azure-rest-api-specs: memory stores"),
-    ],
+    reported("azure-sdk-for-python: azure-ai-projects, operations/_patch_agents.py, of a workflow agent", "2026-03"),
+    reported("a public guide to hosted agents: the words for these", "2026-04"),
+    reported("a public guide to skills, and one to evaluations: without a title", "2026-09"),
+    reported("Azure/azure-dev, pull request 8441: hosted agents, not in version 2025-11-15-preview", "2026-05-28"),
+    documented("https://learn.microsoft.com/azure/foundry: external agents; azure-rest-api-specs: memory stores"),
+    on=(*MAKING_VERSIONS, *OPERATIONS),
     rejects={
         _SAID.format(kind="Workflow agents", flag="WorkflowAgents=V1Preview"): _WORKFLOW,
         _SAID.format(kind="External agents", flag="ExternalAgents=V1Preview"): project_case(
@@ -148,16 +144,16 @@ _READ = project_case("GET /agents/helper/endpoint/sessions/mine", headers=_BOB)
 
 
 @rule(
-    area="user_identity",
-    on="*",
-    error=project_error(
+    project_error(
         400,
         "Invalid value for the header 'x-ms-user-identity': it has 1 to 256 letters, digits and characters of '._:-@'.",
         USER_IDENTITY,
         "invalid_parameters",
     ),
-    source=documented(ISOLATION_PAGE, ISOLATED_SINCE),
-    assumed="the status and the words",
+    documented(ISOLATION_PAGE, ISOLATED_SINCE),
+    assumed("the status and the words"),
+    area="user_identity",
+    on="*",
     rejects=[replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "Ada Lovelace"})],
     accepts=[_ASKED, replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "a.b_c:d-e@f"})],
     since=ISOLATED_SINCE,
@@ -171,15 +167,13 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    project_not_found("{kind} '{id}' not found{ending}"),
+    recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
+    documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", ISOLATED_SINCE),
+    recorded("Azure/azure-sdk-assets, .NET: the words for a conversation that is not there", "2026-02-12"),
+    assumed("that a prompt agent and a retrieved response get the same error"),
     area="user_identity",
     on=_STORED,
-    error=project_not_found("{kind} '{id}' not found{ending}"),
-    source=[
-        recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
-        documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", ISOLATED_SINCE),
-        recorded("Azure/azure-sdk-assets, .NET: the words for a conversation that is not there", "2026-02-12"),
-    ],
-    assumed="that a prompt agent and a retrieved response get the same error",
     rejects={
         "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
         "Conversation '{0.id}' not found": after(
@@ -208,13 +202,11 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    without_param(project_error(403, "Session is not accessible.", code="session_not_accessible")),
+    documented("a public guide to isolation by keys: the whole body", "2026"),
+    documented(f"{ISOLATION_PAGE}: that users of one service are not isolated from each other", ISOLATED_SINCE),
     area="user_identity",
     on=_SESSIONS,
-    error=without_param(project_error(403, "Session is not accessible.", code="session_not_accessible")),
-    source=[
-        documented("a public guide to isolation by keys: the whole body", "2026"),
-        documented(f"{ISOLATION_PAGE}: that users of one service are not isolated from each other", ISOLATED_SINCE),
-    ],
     rejects={"Session is not accessible.": after(CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS))},
     accepts=[after(CREATE_VERSION, _OPENED, _READ)],
     since=ISOLATED_SINCE,

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, application_of, is_preview_of_agents
 from harness.api.project_types import HOSTED, PROJECT_TOOLS, NamedAgent
-from harness.contract.rule import Case, RuleScope, WorldView, after, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
@@ -43,12 +43,10 @@ def by_agent(
 
 
 @rule(
+    project_error(400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent"),
+    reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
+    reported("https://github.com/Azure/azure-sdk-for-js/pull/39083", "2026-06-25"),
     when="agent",
-    error=project_error(400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent"),
-    source=[
-        reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
-        reported("https://github.com/Azure/azure-sdk-for-js/pull/39083", "2026-06-25"),
-    ],
     rejects=[Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY)],
     accepts=[
         by_agent(),
@@ -65,10 +63,10 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    project_error(400, lacks("{name}"), "/agent_reference"),
+    reported("public clients of Foundry projects: of `type`", "2026"),
+    assumed("that a missing name gets the same error"),
     when="agent_reference",
-    error=project_error(400, lacks("{name}"), "/agent_reference"),
-    source=reported("public clients of Foundry projects: of `type`", "2026"),
-    assumed="that a missing name gets the same error",
     rejects={
         lacks("type"): Case({"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY),
         lacks("name"): Case({"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY),
@@ -85,9 +83,9 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
+    reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     when="agent_reference",
-    error=project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
-    source=reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     rejects={
         "Model must match the agent's model 'mine' when agent is specified.": by_agent(
             model="gpt-4o", account=ACCOUNT_WITH_HELPER
@@ -130,12 +128,10 @@ def find_settled_members(request: Request, as_of: str) -> list[str]:
 
 
 @rule(
+    INVALID_PAYLOAD,
+    reported("https://github.com/microsoft/agent-framework/issues/2573: the whole body", "2025-12-02"),
+    reported("https://blog.chiffers.com: `instructions`, `temperature` and `top_p` in one error", "2026"),
     when=tuple(SETTLED_BY_AGENT),
-    error=INVALID_PAYLOAD,
-    source=[
-        reported("https://github.com/microsoft/agent-framework/issues/2573: the whole body", "2025-12-02"),
-        reported("https://blog.chiffers.com: `instructions`, `temperature` and `top_p` in one error", "2026"),
-    ],
     rejects=[by_agent(temperature=0, top_p=0.5, instructions="Be brief.")],
     accepts=[by_agent(instructions="", temperature=None)],
     since="2025-12-02",
@@ -148,18 +144,14 @@ def agent_payload_invalid(request: Request, world: WorldView, agent: NamedAgent 
 
 
 @rule(
+    project_error(400, NOT_ALLOWED, "{name}"),
+    recorded("Azure/azure-sdk-assets, a Python client: tools, the whole body", "2026-04-06"),
+    reported("https://github.com/microsoft/agent-framework/issues/5087 and 6657: tools", "2026-06-22"),
+    reported("https://github.com/microsoft/agent-framework/issues/2573: temperature and top_p", "2025-12-02"),
+    reported("https://github.com/microsoft/agent-framework/issues/5467: text", "2026-04-24"),
+    reported("public notes of a live probe: instructions, at an agent's endpoint", "2026-07-08"),
+    reported("public code and a workshop: reasoning; public code with the old member `agent`: instructions", "2026"),
     when=tuple(SETTLED_BY_AGENT),
-    error=project_error(400, NOT_ALLOWED, "{name}"),
-    source=[
-        recorded("Azure/azure-sdk-assets, a Python client: tools, the whole body", "2026-04-06"),
-        reported("https://github.com/microsoft/agent-framework/issues/5087 and 6657: tools", "2026-06-22"),
-        reported("https://github.com/microsoft/agent-framework/issues/2573: temperature and top_p", "2025-12-02"),
-        reported("https://github.com/microsoft/agent-framework/issues/5467: text", "2026-04-24"),
-        reported("public notes of a live probe: instructions, at an agent's endpoint", "2026-07-08"),
-        reported(
-            "public code and a workshop: reasoning; public code with the old member `agent`: instructions", "2026"
-        ),
-    ],
     rejects=[by_agent(temperature=0.5)],
     accepts=[
         # Recorded 2026-03-06 of a Java client: Azure/azure-sdk-assets.
@@ -183,14 +175,12 @@ _FABRIC: Json = {"type": "allowed_tools", "mode": "required", "tools": [{"type":
 
 
 @rule(
-    when="tool_choice",
-    error=bad_request(
+    bad_request(
         "Invalid value: '{value}'. Value must be 'file_search'.", "tool_choice.tools[{index}].type", "invalid_value"
     ),
-    source=reported(
-        "a public client's notes on its logs: fabric_dataagent_preview, three times in one project", "2026-05-03"
-    ),
-    assumed="that other tools which only a project has are refused, too",
+    reported("a public client's notes on its logs: fabric_dataagent_preview, three times in one project", "2026-05-03"),
+    assumed("that other tools which only a project has are refused, too"),
+    when="tool_choice",
     rejects={
         "Invalid value: 'fab...iew'. Value must be 'file_search'.": by_agent(
             tool_choice=_FABRIC, account=ACCOUNT_WITH_HELPER
@@ -211,13 +201,11 @@ def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator
 
 
 @rule(
-    when="tools",
-    error=bad_request(
-        "Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")
-    ),
-    source=recorded(
+    bad_request("Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")),
+    recorded(
         "Azure/azure-sdk-assets: .NET, AgentsTests.PerRequestToolsRejectedWithAgent: the whole body", "2025-10-29"
     ),
+    when="tools",
     rejects=[by_agent(tools=[{"type": "web_search"}])],
     accepts=[by_agent(tools=None, tool_choice="required")],
     until="2026-04-02",
@@ -230,9 +218,9 @@ def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> Iter
 
 
 @rule(
+    project_not_found("Response '{id}' not found."),
+    recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-07-01"),
     when="previous_response_id",
-    error=project_not_found("Response '{id}' not found."),
-    source=recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-07-01"),
     rejects={
         "Response 'caresp_x' not found.": after(
             CREATE_HOSTED, Case({"input": "hi", "previous_response_id": "caresp_x"}, on=ON_AGENT)
@@ -256,10 +244,10 @@ def hosted_response_not_found(request: Request, world: WorldView, agent: NamedAg
 
 
 @rule(
+    project_error(400, "Deployment '' not found under Application '{name}'", code="bad_request"),
+    reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
+    assumed("that an application without a known agent has no deployment"),
     on=("POST /responses", "POST /conversations"),
-    error=project_error(400, "Deployment '' not found under Application '{name}'", code="bad_request"),
-    source=reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
-    assumed="that an application without a known agent has no deployment",
     rejects={
         "Deployment '' not found under Application 'travel'": after(
             CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("travel"))
@@ -279,10 +267,10 @@ def application_without_deployment(request: Request, world: WorldView) -> Iterat
 
 
 @rule(
+    project_error(404, "Agent {name} with version {version}not found.", code="not_found", type="error"),
+    reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
+    assumed("the place of the version; code and type, which are those of an agent that is deleted"),
     when=("agent_reference", "input"),
-    error=project_error(404, "Agent {name} with version {version}not found.", code="not_found", type="error"),
-    source=reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
-    assumed="the place of the version; code and type, which are those of an agent that is deleted",
     rejects={
         "Agent other with version not found.": after(CREATE_VERSION, by_agent(of={"name": "other"})),
         "Agent helper with version 2 not found.": after(CREATE_VERSION, by_agent(of={"version": "2"})),

@@ -13,6 +13,7 @@ from harness.contract.rule import (
     Source,
     WorldView,
     after,
+    assumed,
     documented,
     recorded,
     reported,
@@ -51,9 +52,9 @@ EXISTING_AGENT = (
 
 
 @rule(
+    project_not_found("Agent {name} doesn't exist"),
+    recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
     on="GET /agents/{agent_name}",
-    error=project_not_found("Agent {name} doesn't exist"),
-    source=recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
     rejects={"Agent other doesn't exist": project_case("GET /agents/other")},
     accepts=[after(CREATE_VERSION, project_case("GET /agents/helper"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
@@ -64,12 +65,10 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    project_not_found("Agent {name} with version {version}not found"),
+    recorded("azure-sdk-assets: .NET, AgentsTests.TestAgentCRUD", "2026-04-07"),
+    reported("public notes of a workshop: of an unknown agent, too", "2026-05"),
     on="GET /agents/{agent_name}/versions/{agent_version}",
-    error=project_not_found("Agent {name} with version {version}not found"),
-    source=[
-        recorded("azure-sdk-assets: .NET, AgentsTests.TestAgentCRUD", "2026-04-07"),
-        reported("public notes of a workshop: of an unknown agent, too", "2026-05"),
-    ],
     rejects={
         "Agent other with version 2 not found": project_case("GET /agents/other/versions/2"),
         "Agent helper with version 2 not found": after(CREATE_VERSION, project_case("GET /agents/helper/versions/2")),
@@ -83,10 +82,10 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
 
 
 @rule(
+    project_error(404, "Agent not found", code="not_found", type="error"),
+    recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
+    assumed("that every operation on an agent has this error"),
     on=EXISTING_AGENT,
-    error=project_error(404, "Agent not found", code="not_found", type="error"),
-    source=recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
-    assumed="that every operation on an agent has this error",
     rejects={"Agent not found": project_case("DELETE /agents/other/versions/1")},
     accepts=[after(CREATE_VERSION, project_case("GET /agents/helper"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
@@ -99,12 +98,12 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on="GET /agents/{agent_name}/code:download",
-    error=project_error(
+    project_error(
         409, "Agent '{name}' version '{version}' is not made of code.", code="AgentNotCodeBased", type="error"
     ),
-    source=documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
-    assumed="the words",
+    documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
+    assumed("the words"),
+    on="GET /agents/{agent_name}/code:download",
     rejects={
         "Agent 'helper' version '1' is not made of code.": after(
             CREATE_VERSION, project_case("GET /agents/helper/code:download")
@@ -122,10 +121,10 @@ def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    project_error(400, lacks("{name}"), "{path}"),
+    Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
+    assumed("the words, which are those for a reference to an agent"),
     on=MAKING_VERSIONS,
-    error=project_error(400, lacks("{name}"), "{path}"),
-    source=Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
-    assumed="the words, which are those for a reference to an agent",
     rejects={
         lacks("name"): project_case("POST /agents", {"definition": {"kind": "prompt", "model": "mine"}}),
         lacks("definition"): project_case("POST /agents/helper/versions", {"description": "x"}),
@@ -180,13 +179,11 @@ _TYPES: dict[str, tuple[str, ...]] = {
 
 
 @rule(
+    project_error(400, has_type("{actual}", "{expected}"), "{path}"),
+    reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
+    Source("typed", "azure-ai-projects 2.10: the types of the members"),
+    assumed("that a definition gets the error of an input"),
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import", "PATCH /agents/{agent_name}"),
-    error=project_error(400, has_type("{actual}", "{expected}"), "{path}"),
-    source=[
-        reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
-        Source("typed", "azure-ai-projects 2.10: the types of the members"),
-    ],
-    assumed="that a definition gets the error of an input",
     rejects={
         has_type("string", "array"): version_case({**PROMPT, "tools": "web_search"}),
         has_type("array", "object"): after(
@@ -222,16 +219,16 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
 
 
 @rule(
-    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
-    error=project_error(
+    project_error(
         400,
         "Invalid agent name '{name}'. It must start and end with alphanumeric characters, can contain hyphens in the "
         "middle, and must not exceed 63 characters.",
         "agent_name",
         "invalid_parameters",
     ),
-    source=Source("typed", "azure-ai-projects 2.10: what a name may be"),
-    assumed="the words",
+    Source("typed", "azure-ai-projects 2.10: what a name may be"),
+    assumed("the words"),
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
     rejects={
         "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
         "middle, and must not exceed 63 characters.": project_case(
@@ -249,13 +246,13 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
-    error=project_error(
+    project_error(
         409, "The resource already exists or was modified concurrently. Please retry.", code="conflict", type="error"
     ),
-    source=reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
-    assumed="that every way to create a version gets this error",
+    reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
+    assumed("that every way to create a version gets this error"),
+    when=LIMITED_ACCOUNT,
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
     rejects=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"helper"})))],
     accepts=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"other"})))],
     fix="Try again: `mock.organization(locked={…})` says which agents another request is changing.",
@@ -268,15 +265,15 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    on=MAKING_VERSIONS,
-    error=project_error(
+    project_error(
         400,
         "Unsupported region for Foundry Hosted Agents. Please check the region availability and try again.",
         code="invalid_request_error",
     ),
-    source=reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
-    assumed="the code",
+    reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
+    assumed("the code"),
+    when=LIMITED_ACCOUNT,
+    on=MAKING_VERSIONS,
     rejects=[replace(CREATE_HOSTED, account=Organization(hosts_agents=False))],
     accepts=[replace(CREATE_VERSION, account=Organization(hosts_agents=False))],
     fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
@@ -301,21 +298,19 @@ def _with_headers(**headers: str) -> Case:
 
 
 @rule(
-    area="agent_tools",
-    on="POST /agents*",
-    error=project_error(
+    project_error(
         400,
         "Headers that can include sensitive information are not allowed in the headers property for MCP tools. Use "
         "project_connection_id instead.",
     ),
-    source=[
-        reported("https://github.com/microsoft/agent-framework/issues/3299", "2026-01-20"),
-        reported(
-            "https://github.com/zscaler/zscaler-mcp-server/pull/51: Authorization, *-Secret, *-Key, *-Token, the code",
-            ENDINGS_SINCE,
-        ),
-    ],
-    assumed="that there is no param, and that a request with a model is not looked at",
+    reported("https://github.com/microsoft/agent-framework/issues/3299", "2026-01-20"),
+    reported(
+        "https://github.com/zscaler/zscaler-mcp-server/pull/51: Authorization, *-Secret, *-Key, *-Token, the code",
+        ENDINGS_SINCE,
+    ),
+    assumed("that there is no param, and that a request with a model is not looked at"),
+    area="agent_tools",
+    on="POST /agents*",
     rejects=[_with_headers(Authorization="Bearer t")],
     accepts=[_with_headers(X_Client_ID="c", X_Tokens="2"), _with_headers()],
     since="2026-01-20",
@@ -347,14 +342,12 @@ def _with_server(url: str, as_of: str = "") -> Case:
 
 
 @rule(
+    project_error(400, "The supplied value is invalid.", ""),
+    recorded("Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"),
+    assumed("that anything but a URL with a scheme gets this error"),
     area="agent_tools",
     on="POST /agents*",
     until="2026-06-28",
-    error=project_error(400, "The supplied value is invalid.", ""),
-    source=recorded(
-        "Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"
-    ),
-    assumed="that anything but a URL with a scheme gets this error",
     rejects=[_with_server(_TEMPLATE, "2026-03-31")],
     accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
     fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",
@@ -365,12 +358,12 @@ def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
+    reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
+    assumed("that anything but a URL with a scheme gets this error"),
     area="agent_tools",
     on="POST /agents*",
     since=URL_NAMED_SINCE,
-    error=project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
-    source=reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
-    assumed="that anything but a URL with a scheme gets this error",
     rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
     accepts=[_with_server("https://mcp.example.org/{{path}}"), _with_server("localhost:8000")],
     fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",

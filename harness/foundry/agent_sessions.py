@@ -12,7 +12,7 @@ import orjson
 
 from harness.api.http.dialects import FOUNDRY, user_of
 from harness.api.operations import operation
-from harness.contract.rule import RuleScope, Source, WorldView, after, documented, recorded, reported, rule
+from harness.contract.rule import RuleScope, Source, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.core.dates import iso_time
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
@@ -247,15 +247,15 @@ DELETED_ONCE = "2026-05-22"
 
 
 @rule(
-    on=SESSION_OPERATIONS,
-    error=replace(
+    replace(
         without_param(
             project_error(404, "Session '{session}' was not found or has been deleted.", code="session_not_found")
         ),
         headers={"x-agent-session-id": "{session}"},
     ),
-    source=recorded("azure-sdk-assets: Java, SessionLogSyncTest, a second DELETE", "2026-05-22"),
-    assumed="that every operation on a session has this error",
+    recorded("azure-sdk-assets: Java, SessionLogSyncTest, a second DELETE", "2026-05-22"),
+    assumed("that every operation on a session has this error"),
+    on=SESSION_OPERATIONS,
     rejects={
         "Session 'other' was not found or has been deleted.": after(
             CREATE_VERSION, project_case(f"GET {_SESSIONS}/other")
@@ -275,15 +275,13 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    project_error(409, "Agent has active sessions", code="conflict", type="error"),
+    documented("https://github.com/Azure/azure-rest-api-specs/pull/42970: of an agent and a version", "2026-05-07"),
+    documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status, code and words", "2026-05"),
+    reported("a public client, tried on a live project: status and words", "2026"),
+    reported("https://github.com/Azure/azure-dev/issues/8520", "2026-06-02"),
+    assumed("that the words of a version are the same"),
     on=("DELETE /agents/{agent_name}", "DELETE /agents/{agent_name}/versions/{agent_version}"),
-    error=project_error(409, "Agent has active sessions", code="conflict", type="error"),
-    source=[
-        documented("https://github.com/Azure/azure-rest-api-specs/pull/42970: of an agent and a version", "2026-05-07"),
-        documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status, code and words", "2026-05"),
-        reported("a public client, tried on a live project: status and words", "2026"),
-        reported("https://github.com/Azure/azure-dev/issues/8520", "2026-06-02"),
-    ],
-    assumed="that the words of a version are the same",
     rejects=[after(CREATE_HOSTED, CREATE_SESSION, project_case("DELETE /agents/helper"))],
     accepts=[
         after(CREATE_HOSTED, CREATE_SESSION, project_case("DELETE /agents/helper?force=true")),
@@ -309,10 +307,10 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    project_error(400, lacks("path"), "path"),
+    Source("typed", "azure-ai-projects 2.10: the path of a file is required"),
+    assumed("the words"),
     on=("PUT *{session_id}/files/content", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
-    error=project_error(400, lacks("path"), "path"),
-    source=Source("typed", "azure-ai-projects 2.10: the path of a file is required"),
-    assumed="the words",
     rejects={lacks("path"): after(CREATE_VERSION, CREATE_SESSION, project_case(f"PUT {_CONTENT}", raw=b"Paris"))},
     accepts=[after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE)],
     fix="Name the file in `path` of the query.",

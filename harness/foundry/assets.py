@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.api.http.dialects import BLOB_ROOT, FOUNDRY
 from harness.api.operations import operation
-from harness.contract.rule import RuleScope, WorldView, after, recorded, rule
+from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
 from harness.core.dates import iso_time
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
@@ -221,16 +221,16 @@ def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
 
 
 @rule(
+    ApiError(404, "Could not find asset with ID: {id}", code="UserError", body_template=ASSET_NOT_FOUND),
+    recorded(
+        f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DatasetsClientTest; for Python, test_datasets", "2026-03"
+    ),
+    assumed("that an index gets the same error"),
     on=(
         "GET /datasets/{name}/versions/{version}",
         "POST /datasets/{name}/versions/{version}/credentials",
         "GET /indexes/{name}/versions/{version}",
     ),
-    error=ApiError(404, "Could not find asset with ID: {id}", code="UserError", body_template=ASSET_NOT_FOUND),
-    source=recorded(
-        f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DatasetsClientTest; for Python, test_datasets", "2026-03"
-    ),
-    assumed="that an index gets the same error",
     rejects={
         "Could not find asset with ID: azureai://accounts/harness/projects/p/data/mine/versions/2": after(
             MAKE_DATASET, project_case("GET /datasets/mine/versions/2")

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
-from harness.contract.rule import RuleScope, WorldView, recorded, reported, rule
+from harness.contract.rule import RuleScope, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.http.azure.gateway import GATEWAY_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer, Json, Request
@@ -143,12 +143,12 @@ def make_deployment(world: World, name: str, members: Json) -> str:
 
 
 @rule(
-    on=("GET /connections/{name}", "POST /connections/{name}/getConnectionWithCredentials"),
-    error=ApiError(
+    ApiError(
         404, "Connection {name} can't be found in this workspace", code="NotFound", body_template=GATEWAY_ERROR_FORM
     ),
-    source=reported("azure-sdk-for-python: what the tests of azure-ai-projects expect", "2025"),
-    assumed="the code and the form, which are those of a deployment",
+    reported("azure-sdk-for-python: what the tests of azure-ai-projects expect", "2025"),
+    assumed("the code and the form, which are those of a deployment"),
+    on=("GET /connections/{name}", "POST /connections/{name}/getConnectionWithCredentials"),
     rejects={"Connection other can't be found in this workspace": project_case("GET /connections/other")},
     fix="Create it first: `mock.connection(…)`.",
 )
@@ -159,9 +159,9 @@ def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Deployment not found", code="NotFound", body_template=GATEWAY_ERROR_FORM),
+    recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DeploymentsAsyncClientTest", "2026-03-21"),
     on="GET /deployments/{name}",
-    error=ApiError(404, "Deployment not found", code="NotFound", body_template=GATEWAY_ERROR_FORM),
-    source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Java, DeploymentsAsyncClientTest", "2026-03-21"),
     rejects=[project_case("GET /deployments/other")],
     fix="Create it first: `mock.deployment(…)`.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY, is_preview_of_agents
 from harness.api.project_types import NamedAgent
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, after, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CALL,
     CREATE_PROJECT_CONVERSATION,
@@ -51,15 +51,13 @@ def _is_message(item: Any, *roles: str) -> bool:
 
 
 @rule(
+    INVALID_PAYLOAD,
+    reported("https://github.com/microsoft/agent-framework/issues/2926: the whole body", "2025-12-17"),
+    reported("https://github.com/microsoft/agent-framework/issues/3003: the whole body", "2025-12-22"),
+    reported("https://github.com/Azure/azure-sdk-for-python/issues/44493: without an agent, too", "2025-12"),
+    reported("public notes of a live probe with each role: the final version of agents takes both", "2026-07"),
+    assumed("that a message that lacks only one of them gets the error for that one"),
     when="input[]",
-    error=INVALID_PAYLOAD,
-    source=[
-        reported("https://github.com/microsoft/agent-framework/issues/2926: the whole body", "2025-12-17"),
-        reported("https://github.com/microsoft/agent-framework/issues/3003: the whole body", "2025-12-22"),
-        reported("https://github.com/Azure/azure-sdk-for-python/issues/44493: without an agent, too", "2025-12"),
-        reported("public notes of a live probe with each role: the final version of agents takes both", "2026-07"),
-    ],
-    assumed="that a message that lacks only one of them gets the error for that one",
     rejects=[by_agent(input=[USER_MESSAGE, ANSWER_WITHOUT_TYPE], on=ON_PREVIEW_OF_AGENTS)],
     accepts=[
         by_agent(input=[USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE], on=ON_PREVIEW_OF_AGENTS),
@@ -104,16 +102,14 @@ _BARE_ANSWER: Json = {"type": "message", **ANSWER_WITHOUT_TYPE}
 
 
 @rule(
+    project_error(400, "Invalid payload: Required property 'annotations' is missing"),
+    reported("https://github.com/zendev-sh/goai/pull/152: at /openai/v1/responses", "2026-08-20"),
+    reported("https://github.com/aaif-goose/goose/pull/11263: of Foundry", "2026-08-15"),
+    reported("https://github.com/NousResearch/hermes-agent/pull/67667: of both", "2026-07-19"),
+    assumed("the form of the error, which no report quotes, and that it has no `param`"),
     when="input[]",
     mentions="output_text",
     dialects=AZURE_DIALECTS,
-    error=project_error(400, "Invalid payload: Required property 'annotations' is missing"),
-    source=[
-        reported("https://github.com/zendev-sh/goai/pull/152: at /openai/v1/responses", "2026-08-20"),
-        reported("https://github.com/aaif-goose/goose/pull/11263: of Foundry", "2026-08-15"),
-        reported("https://github.com/NousResearch/hermes-agent/pull/67667: of both", "2026-07-19"),
-    ],
-    assumed="the form of the error, which no report quotes, and that it has no `param`",
     rejects=[Case({**VALID_BODY, "input": [USER_MESSAGE, _BARE_ANSWER, USER_MESSAGE]}, on=ON_AZURE)],
     accepts=[
         Case({**VALID_BODY, "input": [USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE]}, on=ON_AZURE),
@@ -140,16 +136,12 @@ NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", 
 
 
 @rule(
+    without_param(INVALID_PAYLOAD),
+    reported("https://github.com/microsoft/agent-framework/pull/4626: the whole body", "2026-03-11"),
+    reported("https://github.com/microsoft/agent-framework/issues/4576: accepted until the day before", "2026-03-10"),
+    reported("https://github.com/microsoft/agent-framework/issues/4701: of a function call, null", "2026-03-14"),
     when="input[]",
     items="function_call",
-    error=without_param(INVALID_PAYLOAD),
-    source=[
-        reported("https://github.com/microsoft/agent-framework/pull/4626: the whole body", "2026-03-11"),
-        reported(
-            "https://github.com/microsoft/agent-framework/issues/4576: accepted until the day before", "2026-03-10"
-        ),
-        reported("https://github.com/microsoft/agent-framework/issues/4701: of a function call, null", "2026-03-14"),
-    ],
     rejects=[Case({**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]}, on=ON_FOUNDRY)],
     accepts=[
         Case({**VALID_BODY, "input": [USER_MESSAGE, CALL, OUTPUT]}, on=ON_FOUNDRY),
@@ -197,16 +189,14 @@ def known_types(as_of: str) -> Sequence[str]:
 
 
 @rule(
+    bad_request("Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
+    recorded("Azure/azure-sdk-assets, a Java client: a system message, then a user's", "2026-02-12"),
+    reported("public notes of a live probe with each role, alone and before others", "2026-07-08"),
+    reported("https://github.com/langchain-ai/langchain/issues/35688: without an agent, too", "2026-03-09"),
+    reported("https://github.com/openclaw/openclaw/issues/84109", "2026-05-19"),
+    reported("https://github.com/vercel/ai/issues/20180: the longer list", "2026-09-02"),
+    assumed("that `param` counts from one: it was input[1] whenever the first item was at fault"),
     when="input[]",
-    error=bad_request("Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
-    source=[
-        recorded("Azure/azure-sdk-assets, a Java client: a system message, then a user's", "2026-02-12"),
-        reported("public notes of a live probe with each role, alone and before others", "2026-07-08"),
-        reported("https://github.com/langchain-ai/langchain/issues/35688: without an agent, too", "2026-03-09"),
-        reported("https://github.com/openclaw/openclaw/issues/84109", "2026-05-19"),
-        reported("https://github.com/vercel/ai/issues/20180: the longer list", "2026-09-02"),
-    ],
-    assumed="that `param` counts from one: it was input[1] whenever the first item was at fault",
     rejects={
         f"Invalid value: ''. Supported values are: {quote_and_join(known_types(CONTRACT_DATE), 'and')}.": Case(
             {"model": "gpt-4o", "input": [{"role": "developer", "content": "Be brief."}, USER_MESSAGE]}, on=ON_FOUNDRY
@@ -251,13 +241,11 @@ HOSTED_ITEMS = (
 
 
 @rule(
+    project_error(400, "The provided data does not match the expected schema", "/"),
+    reported("https://github.com/microsoft/agent-framework/issues/5338: the whole body", "2026-04-17"),
+    reported("https://github.com/microsoft/agent-framework/issues/5410", "2026-04"),
+    reported("a public guide to hand-offs between agents", "2026"),
     when="input[]",
-    error=project_error(400, "The provided data does not match the expected schema", "/"),
-    source=[
-        reported("https://github.com/microsoft/agent-framework/issues/5338: the whole body", "2026-04-17"),
-        reported("https://github.com/microsoft/agent-framework/issues/5410", "2026-04"),
-        reported("a public guide to hand-offs between agents", "2026"),
-    ],
     rejects=[by_agent(input=[USER_MESSAGE, SEARCH_OF_ANOTHER])],
     accepts=[
         Case({**VALID_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY),
@@ -282,10 +270,10 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
 
 
 @rule(
+    project_not_found("Conversation '{id}' not found"),
+    recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
+    assumed("that all requests with the id of a conversation get this error"),
     on=(CREATE_RESPONSE, "* /conversations/{conversation_id}*"),
-    error=project_not_found("Conversation '{id}' not found"),
-    source=recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
-    assumed="that all requests with the id of a conversation get this error",
     rejects={
         f"Conversation '{UNKNOWN_CONVERSATION}' not found": Case(
             None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{UNKNOWN_CONVERSATION}"
@@ -315,10 +303,10 @@ def _give_items(number: int) -> Case:
 
 
 @rule(
+    project_error(400, f"maxItems: Value should have at most {MOST_ITEMS} items", "/items"),
+    recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationItemPaginationWorks", "2026-02-12"),
+    assumed("that a conversation created with items gets the same error"),
     on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
-    error=project_error(400, f"maxItems: Value should have at most {MOST_ITEMS} items", "/items"),
-    source=recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationItemPaginationWorks", "2026-02-12"),
-    assumed="that a conversation created with items gets the same error",
     rejects=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS + 1))],
     accepts=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS))],
     fix="Add the items in several requests.",
@@ -331,10 +319,10 @@ def project_conversation_items(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    project_error(400, "Invalid conversation id '{id}', Malformed identifier.", "conversation"),
+    reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),
+    assumed("status, code and param; that an id of another length than those recorded is malformed"),
     when="conversation",
-    error=project_error(400, "Invalid conversation id '{id}', Malformed identifier.", "conversation"),
-    source=reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),
-    assumed="status, code and param; that an id of another length than those recorded is malformed",
     rejects={
         "Invalid conversation id 'conv_c8e602556f95489dJutf5cqOk1Uqu', Malformed identifier.": by_agent(
             conversation="conv_c8e602556f95489dJutf5cqOk1Uqu"

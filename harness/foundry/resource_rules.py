@@ -58,15 +58,13 @@ SKILL_VERSION = "POST /skills/{name}/versions"
 
 
 @rule(
+    project_error(400, "{message}", "{path}", "invalid_payload"),
+    Source("typed", "azure-ai-projects 2.10: what these requests require"),
+    reported(
+        "https://github.com/microsoft/agent-framework/issues/3003: the words, of a request to an agent", "2025-12"
+    ),
+    assumed("that these requests get the same error"),
     on=(*MEMBERS, SKILL_VERSION),
-    error=project_error(400, "{message}", "{path}", "invalid_payload"),
-    source=[
-        Source("typed", "azure-ai-projects 2.10: what these requests require"),
-        reported(
-            "https://github.com/microsoft/agent-framework/issues/3003: the words, of a request to an agent", "2025-12"
-        ),
-    ],
-    assumed="that these requests get the same error",
     rejects={
         lacks("definition"): project_case("POST /memory_stores", {"name": "mine"}),
         has_type("integer", "string"): after(
@@ -106,13 +104,13 @@ def _check_members(body: Any, members: Mapping[str, str], path: str) -> Iterator
 
 
 @rule(
+    project_not_found("{kind} '{id}' not found"),
+    assumed("the words, which are recorded of a memory store"),
     area="objects",
     on=(
         *("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
         *("* /data_generation_jobs/{job_id}*", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
     ),
-    error=project_not_found("{kind} '{id}' not found"),
-    source=assumed("the words, which are recorded of a memory store"),
     rejects={
         "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
         "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
@@ -159,16 +157,16 @@ SEARCHABLE_EXTENSIONS = (
 
 
 @rule(
-    area="project_files",
-    on=f"POST {STORE_PATH}/files",
-    error=bad_request(
+    bad_request(
         "Files with extensions [{extension}] are not supported for retrieval. Supported file types include: "
         f"[{', '.join(SEARCHABLE_EXTENSIONS)}].",
         "file_id",
         "unsupported_file",
     ),
-    source=recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2025-12-08"),
-    assumed="that the other extensions it does not list are refused, too, and a name without one is not",
+    recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2025-12-08"),
+    assumed("that the other extensions it does not list are refused, too, and a name without one is not"),
+    area="project_files",
+    on=f"POST {STORE_PATH}/files",
     rejects={
         "Files with extensions [.csv] are not supported for retrieval. Supported file types include: "
         f"[{', '.join(SEARCHABLE_EXTENSIONS)}].": _attach("products.CSV")

@@ -13,7 +13,7 @@ from io import BytesIO
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE, sent_files
 from harness.api.operations import operation
-from harness.contract.rule import RuleScope, Source, WorldView, after, recorded, rule
+from harness.contract.rule import RuleScope, Source, WorldView, after, assumed, recorded, rule
 from harness.contract.rules.http.azure.gateway import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
@@ -257,10 +257,10 @@ def make_skill(world: World, name: str, members: Json) -> str:
 
 
 @rule(
+    project_not_found("Skill '{name}'{version} not found."),
+    recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_skills_crud", "2026-07-01"),
+    assumed("the words about a version"),
     on=("GET /skills/{name}*", "DELETE /skills/{name}*", "POST /skills/{name}"),
-    error=project_not_found("Skill '{name}'{version} not found."),
-    source=recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_skills_crud", "2026-07-01"),
-    assumed="the words about a version",
     rejects={
         "Skill 'other' not found.": project_case("DELETE /skills/other"),
         "Skill 'mine' version '2' not found.": after(MAKE_SKILL, project_case("GET /skills/mine/versions/2")),
@@ -274,11 +274,11 @@ def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    NO_ROUTE,
+    Source("typed", "azure-ai-projects 2.10: a skill is made by its first version"),
+    assumed("that the former path has been gone since the first day on which versions were recorded"),
     area="resource_bodies",
     on="POST /skills",
-    error=NO_ROUTE,
-    source=Source("typed", "azure-ai-projects 2.10: a skill is made by its first version"),
-    assumed="that the former path has been gone since the first day on which versions were recorded",
     since=VERSIONED_SKILLS_SINCE,
     rejects=[project_case("POST /skills", {"name": "mine", "description": "Helps.", "instructions": "Help."})],
     accepts=[MAKE_SKILL],

@@ -13,7 +13,7 @@ import orjson
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.project_types import order_tool
-from harness.contract.rule import RuleScope, WorldView, after, recorded, rule
+from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_string, objects_in
 from harness.core.registry import TableKind, declare_table
@@ -309,6 +309,10 @@ def _text_result(text: str, error: Any = None) -> Json:
 
 
 @rule(
+    project_not_found("Toolbox '{name}'{version} not found"),
+    recorded(f"{ASSETS_REPOSITORY}: azure-ai-agents for Java, ToolboxSamplesTests", "2026-05-29"),
+    recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects-agents for .NET, AgentsTests.TestToolboxesCRUD", "2026-04-15"),
+    assumed("the words about a version"),
     on=(
         "GET /toolboxes/{name}*",
         "PATCH /toolboxes/{name}",
@@ -316,14 +320,6 @@ def _text_result(text: str, error: Any = None) -> Json:
         "POST /toolboxes/{name}:*",
         "POST /toolboxes/{name}*/mcp",
     ),
-    error=project_not_found("Toolbox '{name}'{version} not found"),
-    source=[
-        recorded(f"{ASSETS_REPOSITORY}: azure-ai-agents for Java, ToolboxSamplesTests", "2026-05-29"),
-        recorded(
-            f"{ASSETS_REPOSITORY}: azure-ai-projects-agents for .NET, AgentsTests.TestToolboxesCRUD", "2026-04-15"
-        ),
-    ],
-    assumed="the words about a version",
     rejects={
         "Toolbox 'other' not found": project_case("DELETE /toolboxes/other"),
         "Toolbox 'mine' version '2' not found": after(MAKE_TOOLBOX, project_case("GET /toolboxes/mine/versions/2")),

@@ -70,7 +70,7 @@ def registered(registry: None) -> Callable[[Any, str], None]:
 
     def register(judge: Any, on: str) -> None:
         judge.__module__ = "mine"
-        rule(on=on, error=ApiError(400, "{seen}"), source=assumed("a test"), rejects={})(judge)
+        rule(ApiError(400, "{seen}"), assumed("a test"), on=on, rejects={})(judge)
 
     return register
 

@@ -88,8 +88,8 @@ def whisper(registry: None) -> None:
         if request.body["input"].isupper():
             yield {}
 
-    said: Any = {"error": ApiError(400, "Whisper."), "source": reported("a test")}
-    rule(**said, rejects=[{"input": "HI"}], since="2025-03", until="2025-05-20")(whispered)
+    days = {"since": "2025-03", "until": "2025-05-20"}
+    rule(ApiError(400, "Whisper."), reported("a test"), rejects=[{"input": "HI"}], **days)(whispered)
 
 
 def test_a_rule_refuses_on_its_days_only(whisper: None) -> None:

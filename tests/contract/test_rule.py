@@ -1,7 +1,7 @@
 """What a rule is: declared once, with words, evidence and examples, or refused when it is imported."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from harness.contract.rule import (
     Case,
     Rule,
     RuleScope,
+    Source,
     after,
     assumed,
     documented,
@@ -36,8 +37,12 @@ def cheese(request: Any, world: Any) -> Iterator[dict[str, Any]]:
     yield {"thing": "cheese", "place": "input[0]"}
 
 
+def declare(error: ApiError = ERROR, sources: Sequence[Source] = (SEEN,), **words: Any) -> Any:
+    return rule(error, *sources, **{"rejects": EXAMPLE, **words})
+
+
 def declared(**words: Any) -> Rule:
-    rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(cheese)
+    declare(**words)(cheese)
     return RULES["cheese"]
 
 
@@ -64,11 +69,11 @@ class TestADeclaration:
         assert (made.area, made.on, made.dialects) == ("food", ("GET /b",), ("foundry",))
         assert (made.when, made.mentions, made.reads) == (("a",), ("b",), {"a", "c"})
 
-    def test_what_is_assumed_is_the_last_source(self) -> None:
-        assert declared(assumed="the words").sources == (SEEN, assumed("the words"))
+    def test_a_declaration_has_its_sources_in_their_order(self) -> None:
+        assert declared(sources=[SEEN, assumed("the words")]).sources == (SEEN, assumed("the words"))
 
     def test_a_declaration_gives_the_function_back(self) -> None:
-        assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
+        assert declare()(cheese) is cheese
 
     def test_a_declaration_needs_no_words_beside_the_example_of_a_constant_message(self) -> None:
         made = declared(error=ApiError(400, "No cheese."), rejects=[{"input": "cheese?"}])
@@ -100,7 +105,7 @@ class TestADeclaration:
     def test_a_declaration_of_words_for_a_keyword_or_for_a_schema_has_no_function(
         self, named: dict[str, str], keyword: str
     ) -> None:
-        shape(__name__, "holes", "  Cheese has holes.\n\n  Many.", error=ERROR, source=SEEN, rejects=EXAMPLE, **named)
+        shape(__name__, "holes", "  Cheese has holes.\n\n  Many.", ERROR, SEEN, rejects=EXAMPLE, **named)
         made = RULES["holes"]
         assert (made.check, made.keyword, made.area) == (None, keyword, "test_rule")
         assert made.doc == "Cheese has holes.\n\nMany."
@@ -117,7 +122,7 @@ class TestARefusal:
 
 def test_evidence_counts_at_its_best_level() -> None:
     sources = [assumed("a guess"), documented("a page"), recorded("a cassette"), SEEN]
-    assert declared(source=sources).level == "recorded"
+    assert declared(sources=sources).level == "recorded"
     assert [source.level for source in sources] == ["assumed", "documented", "recorded", "reported"]
 
 
@@ -140,7 +145,7 @@ WRONG_CHECKS = (lambda request: [], lambda world, request: (yield {}), lambda re
     [
         ("rule cheese in .*test_rule is declared twice", cheese, {}),
         ("rule bare in .* has no docstring", bare, {}),
-        ("has no source", cheese, {"source": []}),
+        ("has no source", cheese, {"sources": []}),
         ("write rejects=", cheese, {"error": ApiError(400, "No cheese."), "rejects": [{"input": "cheese?"}] * 2}),
         ("write rejects=", cheese, {"error": ApiError(400, "No {thing}."), "rejects": [{"input": "cheese?"}]}),
         ("must fill thing", cheese, {"rejects": {("cheese", "ham"): {}}}),
@@ -156,5 +161,5 @@ def test_a_wrong_declaration_is_refused_and_leaves_nothing_behind(
         declared()
     before = dict(RULES)
     with pytest.raises(RegistrationError, match=problem):
-        rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(check)
+        declare(**words)(check)
     assert before == RULES

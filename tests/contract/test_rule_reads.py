@@ -57,7 +57,7 @@ class TestARuleThatDeclaresLess:
 
         def register(liar: Any) -> None:
             liar.__name__, liar.__doc__ = "liar", "A rule that reads more than it says."
-            rule(reads="model", error=ApiError(400, "No."), source=assumed("a test"), rejects={})(liar)
+            rule(ApiError(400, "No."), assumed("a test"), reads="model", rejects={})(liar)
             forget_plans()
 
         return register

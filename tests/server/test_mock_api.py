@@ -40,7 +40,7 @@ def added(method: str, template: str, check: Any) -> Iterator[None]:
         return Answer(200, {})
 
     operations.operation(method, template)(handler)
-    rule(on=f"{method} {template}", error=ApiError(400, "{value}"), source=assumed("a test"), rejects={})(check)
+    rule(ApiError(400, "{value}"), assumed("a test"), on=f"{method} {template}", rejects={})(check)
     yield
     del RULES[check.__name__], operations.OPERATIONS[f"{method} {template}"], operations.PATHS[template]
 

@@ -10,6 +10,7 @@ from harness.contract.rule import (
     Case,
     RuleScope,
     WorldView,
+    assumed,
     documented,
     recorded,
     reported,
@@ -32,13 +33,11 @@ def mask_key(key: str) -> str:
 
 
 @rule(
+    ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
+    reported("https://github.com/openai/openai-cookbook/issues/2347", "2026-01-04"),
+    reported("https://github.com/openclaw/openclaw/issues/150825", "2026-09-17"),
     reads="request.headers.authorization",
     dialects=OPENAI,
-    error=ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
-    source=[
-        reported("https://github.com/openai/openai-cookbook/issues/2347", "2026-01-04"),
-        reported("https://github.com/openclaw/openclaw/issues/150825", "2026-09-17"),
-    ],
     rejects=[Case({}, headers={})],
     fix="Send `Authorization: Bearer <key>`; with an SDK, set `api_key` or the environment variable OPENAI_API_KEY.",
 )
@@ -53,10 +52,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    dialects=OPENAI,
-    when=UNKNOWN_KEY,
-    reads="request.headers.authorization",
-    error=ApiError(
+    ApiError(
         401,
         "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
         code="invalid_api_key",
@@ -66,11 +62,12 @@ def auth_missing(request: Request) -> Iterator[Json]:
             "status": "{status}",
         },
     ),
-    source=[
-        recorded("crmne/ruby_llm", "2026-08-19"),
-        recorded("posit-dev/chatlas, open-telemetry/opentelemetry-python-contrib: without `status`", "2026-02-12"),
-        reported("public logs of nine origins, from 2026-03-20 on: `status`, and the order of the members", "2026-10"),
-    ],
+    recorded("crmne/ruby_llm", "2026-08-19"),
+    recorded("posit-dev/chatlas, open-telemetry/opentelemetry-python-contrib: without `status`", "2026-02-12"),
+    reported("public logs of nine origins, from 2026-03-20 on: `status`, and the order of the members", "2026-10"),
+    dialects=OPENAI,
+    when=UNKNOWN_KEY,
+    reads="request.headers.authorization",
     rejects={
         "test-con****-key": Case({}, headers={"authorization": "Bearer test-connect-key"}),
         "bad apiKey": Case({}, headers={"authorization": "Bearer bad apiKey"}),
@@ -86,16 +83,16 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    dialects=OPENAI,
-    when=LIMITED_ACCOUNT,
-    error=ApiError(
+    ApiError(
         401,
         "You have insufficient permissions for this operation. Missing scopes: {scope}. Check that you have the correct "
         "role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a restricted "
         "API key, that it has the necessary scopes.",
         code="missing_scope",
     ),
-    source=reported("public client tables that handle it, three of different origin", "2026"),
+    reported("public client tables that handle it, three of different origin", "2026"),
+    dialects=OPENAI,
+    when=LIMITED_ACCOUNT,
     rejects={"api.responses.write": Case(account=Organization(scopes=frozenset()))},
     accepts=[Case(account=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the key the missing scope: `mock.organization(scopes={'api.responses.write'})`.",
@@ -109,14 +106,10 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(500, "The server had an error while processing your request. Sorry about that!", type="server_error"),
+    documented("https://platform.openai.com/docs/guides/error-codes"),
+    reported("alexrudall/ruby-openai fixtures"),
     when=LIMITED_ACCOUNT,
-    error=ApiError(
-        500, "The server had an error while processing your request. Sorry about that!", type="server_error"
-    ),
-    source=[
-        documented("https://platform.openai.com/docs/guides/error-codes"),
-        reported("alexrudall/ruby-openai fixtures"),
-    ],
     rejects=[Case(account=Organization(failing=True))],
     fix="Scripted: `mock.organization(failing=False)` ends it. Retry with backoff.",
 )
@@ -127,18 +120,16 @@ def server_error(world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    error=ApiError(
+    ApiError(
         503,
         "Our servers are currently overloaded. Please try again later.",
         code="server_is_overloaded",
         type="service_unavailable_error",
     ),
-    source=[
-        reported("https://github.com/Wei-Shaw/sub2api/issues/6631: as the `error` of a stream", "2026-09-05"),
-        documented("https://platform.openai.com/docs/guides/error-codes: the status"),
-    ],
-    assumed="that the body of a 503 has the words that are reported of a stream",
+    reported("https://github.com/Wei-Shaw/sub2api/issues/6631: as the `error` of a stream", "2026-09-05"),
+    documented("https://platform.openai.com/docs/guides/error-codes: the status"),
+    assumed("that the body of a 503 has the words that are reported of a stream"),
+    when=LIMITED_ACCOUNT,
     rejects=[Case(account=Organization(overloaded=True))],
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )
@@ -149,15 +140,16 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    error=ApiError(
+    ApiError(
         429,
         "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
         "read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
         code="insufficient_quota",
         type="insufficient_quota",
     ),
-    source=[recorded("vercel/ai: in a stream"), documented("https://platform.openai.com/docs/guides/error-codes")],
+    recorded("vercel/ai: in a stream"),
+    documented("https://platform.openai.com/docs/guides/error-codes"),
+    when=LIMITED_ACCOUNT,
     rejects=[Case(account=Organization(out_of_quota=True))],
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
 )
@@ -168,10 +160,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    dialects=OPENAI,
-    when=LIMITED_ACCOUNT,
-    reads="model",
-    error=ApiError(
+    ApiError(
         429,
         "Rate limit reached for {model} in organization {organization} on {what}: Limit {limit}, Used {used}, Requested "
         "{requested}. Please try again in {reset}. Visit https://platform.openai.com/account/rate-limits to learn more.",
@@ -185,10 +174,11 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
             "x-ratelimit-reset-{kind}": "{reset}",
         },
     ),
-    source=[
-        documented("https://platform.openai.com/docs/guides/rate-limits"),
-        reported("public reports of three origins", "2026"),
-    ],
+    documented("https://platform.openai.com/docs/guides/rate-limits"),
+    reported("public reports of three origins", "2026"),
+    dialects=OPENAI,
+    when=LIMITED_ACCOUNT,
+    reads="model",
     rejects={
         ("gpt-4.1", "org-harness", "requests per min (RPM)", "3", "3", "1", "20s"): Case(
             account=Organization(rate_limit=RateLimit(3, 3, 1, seconds=20.0))

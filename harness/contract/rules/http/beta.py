@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, matches_operation, reported, rule
+from harness.contract.rule import (
+    LIMITED_ACCOUNT,
+    Case,
+    RuleScope,
+    WorldView,
+    assumed,
+    matches_operation,
+    reported,
+    rule,
+)
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -21,11 +30,11 @@ def is_assistants_operation(operation: str) -> bool:
 
 
 @rule(
+    ApiError(404, "Invalid URL ({method} {path})"),
+    reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
+    assumed("that the words are those for a path that never was"),
     when=LIMITED_ACCOUNT,
     dialects=(OPENAI, AZURE),
-    error=ApiError(404, "Invalid URL ({method} {path})"),
-    source=reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
-    assumed="that the words are those for a path that never was",
     rejects={
         ("POST", "/v1/assistants"): Case(
             {"model": "gpt-4o"}, on="POST /assistants", account=Organization(assistants="gone")
@@ -42,17 +51,15 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    dialects=OPENAI,
-    error=bad_request(
+    bad_request(
         "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
         "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.",
         code="invalid_beta",
     ),
-    source=[
-        reported("https://github.com/supershaneski/openai-assistants-api-multi-user-sample/issues/4", "2025-03-01"),
-        reported("https://github.com/PipedreamHQ/pipedream/issues/15059", "2024-12-23"),
-        reported("https://github.com/JZO001/Forge.OpenAI/issues/25: the code", "2025-07-01"),
-    ],
+    reported("https://github.com/supershaneski/openai-assistants-api-multi-user-sample/issues/4", "2025-03-01"),
+    reported("https://github.com/PipedreamHQ/pipedream/issues/15059", "2024-12-23"),
+    reported("https://github.com/JZO001/Forge.OpenAI/issues/25: the code", "2025-07-01"),
+    dialects=OPENAI,
     rejects=[Case({}, on="POST /threads", headers={**_KEY_HEADERS, "openai-beta": "assistants=v1"})],
     since="2024-12-18",
     fix="Send `OpenAI-Beta: assistants=v2`; files and retrieval of version 1 are `tool_resources` and `file_search`.",
@@ -65,17 +72,15 @@ def beta_version_1(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    dialects=OPENAI,
-    error=bad_request(
+    bad_request(
         "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
         "'OpenAI-Beta: assistants=v2'.",
         code="invalid_beta",
     ),
-    source=[
-        reported("https://github.com/backmesh/openai-react-native/issues/10", "2025-01-17"),
-        reported("https://github.com/openai-php/client/issues/700", "2025-10-07"),
-        reported("https://github.com/openai/openai-ruby/issues/136", "2025-05-01"),
-    ],
+    reported("https://github.com/backmesh/openai-react-native/issues/10", "2025-01-17"),
+    reported("https://github.com/openai-php/client/issues/700", "2025-10-07"),
+    reported("https://github.com/openai/openai-ruby/issues/136", "2025-05-01"),
+    dialects=OPENAI,
     rejects=[Case(on="GET /assistants", headers=_KEY_HEADERS)],
     accepts=[
         Case(on="GET /assistants", headers={**_KEY_HEADERS, "openai-beta": "realtime=v1, assistants=v2"}),

@@ -27,15 +27,15 @@ def _account_with(agent: Json) -> Organization:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    dialects=FOUNDRY,
-    error=bad_request(
+    bad_request(
         "The request was blocked due to content safety policy violation at input stage.",
         code="content_filter",
         type="content_safety_error",
         body_template={"error": {"code": "{code}", "message": "{message}", "type": "{type}"}},
     ),
-    source=documented("https://learn.microsoft.com/azure/foundry/agents/concepts/hosted-agent-guardrails", "2026"),
+    documented("https://learn.microsoft.com/azure/foundry/agents/concepts/hosted-agent-guardrails", "2026"),
+    when=LIMITED_ACCOUNT,
+    dialects=FOUNDRY,
     rejects=[replace(_ON_AGENT_OF_ACCOUNT, account=_account_with(GUARDED_AGENT))],
     accepts=[replace(_ON_AGENT_OF_ACCOUNT, account=_account_with({"kind": "hosted"}))],
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
@@ -47,9 +47,7 @@ def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    dialects=AZURE_DIALECTS,
-    error=bad_request(
+    bad_request(
         FILTERED_MESSAGE,
         "prompt",
         "content_filter",
@@ -64,10 +62,10 @@ def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator
             }
         },
     ),
-    source=[
-        reported("several public reports of Azure OpenAI's Responses, whole bodies", "2026"),
-        documented("guides to the migration from chat completions, in several languages: a part of the body", "2026"),
-    ],
+    reported("several public reports of Azure OpenAI's Responses, whole bodies", "2026"),
+    documented("guides to the migration from chat completions, in several languages: a part of the body", "2026"),
+    when=LIMITED_ACCOUNT,
+    dialects=AZURE_DIALECTS,
     rejects=[
         Case(
             {"model": "gpt-4o", "input": "hi"},

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
-from harness.contract.rule import Case, after, documented, rule
+from harness.contract.rule import Case, after, assumed, documented, rule
 from harness.contract.rules.example_requests import OUTPUT
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.errors import bad_request
@@ -24,11 +24,12 @@ def agents_case(**members: object) -> Case:
 
 
 @rule(
+    bad_request("Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
+    MULTI_AGENT_GUIDE,
+    documented("openai 3.54.0: only the requests of `beta.responses` have it", "2026-11"),
+    assumed("that it is unknown without the header"),
     when="multi_agent",
     reads="request.headers.openai-beta",
-    error=bad_request("Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
-    source=[MULTI_AGENT_GUIDE, documented("openai 3.54.0: only the requests of `beta.responses` have it", "2026-11")],
-    assumed="that it is unknown without the header",
     rejects=[_ENABLED],
     accepts=[
         agents_case(),
@@ -45,15 +46,15 @@ def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="multi_agent",
-    reads=("reasoning", "max_tool_calls"),
-    error=bad_request(
+    bad_request(
         "Unsupported parameter: '{name}' is not supported when multi_agent is enabled.",
         "{name}",
         "unsupported_parameter",
     ),
-    source=MULTI_AGENT_GUIDE,
-    assumed="that it is refused rather than ignored; the words",
+    MULTI_AGENT_GUIDE,
+    assumed("that it is refused rather than ignored; the words"),
+    when="multi_agent",
+    reads=("reasoning", "max_tool_calls"),
     rejects={
         "max_tool_calls": agents_case(max_tool_calls=3),
         "reasoning.summary": agents_case(reasoning={"summary": "auto"}),
@@ -85,10 +86,10 @@ def inject_case(id: str = "{0.id}", **members: object) -> Case:
 
 
 @rule(
+    bad_request("Invalid response.inject event."),
+    MULTI_AGENT_GUIDE,
+    assumed("the words; that it is refused with status 400 and a close is known"),
     on=INJECT,
-    error=bad_request("Invalid response.inject event."),
-    source=MULTI_AGENT_GUIDE,
-    assumed="the words; that it is refused with status 400 and a close is known",
     rejects=[inject_case("resp_x", input="ok")],
     fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
 )
@@ -109,10 +110,11 @@ def inject_malformed(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Response with id '{id}' not found.", code="response_not_found"),
+    MULTI_AGENT_GUIDE,
+    documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11"),
+    assumed("the words"),
     on=INJECT,
-    error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
-    source=[MULTI_AGENT_GUIDE, documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11")],
-    assumed="the words",
     rejects={"resp_x": inject_case("resp_x")},
     fix="Use the id of `response.created`, on the connection of the response.",
 )
@@ -124,9 +126,9 @@ def inject_response_not_found(request: Request, world: ConnectionView) -> Iterat
 
 
 @rule(
+    bad_request("Response '{id}' has already completed.", code="response_already_completed"),
+    MULTI_AGENT_GUIDE,
     on=INJECT,
-    error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
-    source=MULTI_AGENT_GUIDE,
     rejects={"{0.id}": after(event_case({"model": "gpt-5.6-sol"}, headers=_SOCKET_HEADERS), inject_case())},
     fix="Send the returned input with a new `response.create` that continues the response. A script can "
     "keep a response open for its outputs.",

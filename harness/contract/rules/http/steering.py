@@ -31,8 +31,10 @@ _CREATE_STEERABLE = event_case({"model": "gpt-6-astra"})
 
 
 @rule(
-    error=bad_request("Invalid steering input.", code="invalid_input"),
-    source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
+    bad_request("Invalid steering input.", code="invalid_input"),
+    STEERING_GUIDE,
+    STEER_ERROR_CODES,
+    ASSUMED_WORDS,
     rejects=[after(_CREATE_STEERABLE, _steer_case(stream_id="main"))],
     accepts=[
         after(_CREATE_STEERABLE, _steer_case()),
@@ -65,8 +67,10 @@ def _is_user_message(message: Any) -> bool:
 
 
 @rule(
-    error=bad_request("Response with id '{id}' not found.", code="response_not_found"),
-    source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
+    bad_request("Response with id '{id}' not found.", code="response_not_found"),
+    STEERING_GUIDE,
+    STEER_ERROR_CODES,
+    ASSUMED_WORDS,
     rejects={"resp_x": _steer_case(id="resp_x"), "{0.id}": after({"model": "gpt-6-astra"}, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, _steer_case())],
     fix="Steer a response on the connection that made it.",
@@ -79,9 +83,9 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
 
 
 @rule(
-    error=bad_request("Response '{id}' has already completed.", code="response_already_completed"),
-    source=STEER_ERROR_CODES,
-    assumed="the words: those of `response.inject.failed`, which has the same code",
+    bad_request("Response '{id}' has already completed.", code="response_already_completed"),
+    STEER_ERROR_CODES,
+    assumed("the words: those of `response.inject.failed`, which has the same code"),
     rejects={"{0.id}": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, event_case({"model": "gpt-6-astra", "stream_id": "other"}), _steer_case())],
     fix="Continue a completed response with `response.create`.",
@@ -98,8 +102,10 @@ def steer_response_already_completed(request: Request, world: ConnectionView) ->
 
 
 @rule(
-    error=bad_request("Steering is not supported for this response.", code="steering_not_supported"),
-    source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
+    bad_request("Steering is not supported for this response.", code="steering_not_supported"),
+    STEERING_GUIDE,
+    STEER_ERROR_CODES,
+    ASSUMED_WORDS,
     rejects=[after(event_case({"model": "gpt-5.6"}), _steer_case())],
     accepts=[after(_CREATE_STEERABLE, _steer_case()), after(event_case({"model": "my-own-model"}), _steer_case())],
     fix="Steer models from GPT-6 on, without a conversation and without automatic compaction.",
@@ -123,11 +129,11 @@ shape(
     __name__,
     "successor_creation_failed",
     """An accepted steer fails when the response that would take it is refused.""",
-    error=bad_request(
+    bad_request(
         "We couldn't start the next response. Send this steering input again with response.create.",
         code="successor_creation_failed",
     ),
-    source=[documented("https://developers.openai.com/api/reference/resources/responses/websocket-events", "2026-09")],
+    documented("https://developers.openai.com/api/reference/resources/responses/websocket-events", "2026-09"),
     rejects=[after(_CREATE_STEERABLE, _steer_case(account=Organization(models=frozenset(["gpt-4.1"]))))],
     fix="Send the input with `response.create`, which says why it is refused.",
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.operations import JSON_BODY, OPERATIONS
 from harness.contract.phrasing import describe_actual
-from harness.contract.rule import UNREADABLE_BODY, Case, RuleScope, recorded, reported, rule
+from harness.contract.rule import UNREADABLE_BODY, Case, RuleScope, assumed, recorded, reported, rule
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
@@ -16,13 +16,11 @@ PARSER_PROBE = "public probe of the platform's JSON parser"
 
 
 @rule(
+    ApiError(404, "Invalid URL ({method} {path})"),
+    reported("https://github.com/harry0703/MoneyPrinterTurbo/issues/57", "2024-03-25"),
+    reported("public probe of /v1/conversations/conv_…/messages", "2025-10-27"),
     dialects=OPENAI,
     on="unknown URL",
-    error=ApiError(404, "Invalid URL ({method} {path})"),
-    source=[
-        reported("https://github.com/harry0703/MoneyPrinterTurbo/issues/57", "2024-03-25"),
-        reported("public probe of /v1/conversations/conv_…/messages", "2025-10-27"),
-    ],
     rejects={
         ("POST", "/v1/response"): Case({}, on="POST /response"),
         ("POST", "/v1/responses/"): Case({}, on="POST /responses/"),
@@ -35,15 +33,15 @@ def unknown_url(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    dialects=OPENAI,
-    on="outside the API",
-    error=ApiError(
+    ApiError(
         404,
         "Unknown request URL: {method} {path}. Please check the URL for typos, or see the docs at "
         "https://platform.openai.com/docs/api-reference/.",
         code="unknown_url",
     ),
-    source=reported("https://github.com/artificial-julien/docker-nginx-openai-api-cache/issues/2", "2024-02"),
+    reported("https://github.com/artificial-julien/docker-nginx-openai-api-cache/issues/2", "2024-02"),
+    dialects=OPENAI,
+    on="outside the API",
     rejects={("POST", "/responses"): Case({}, on="POST !/responses")},
     fix="The client's base URL must end in `/v1`.",
 )
@@ -53,10 +51,10 @@ def outside_the_api(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(405, "Invalid method for URL ({method} {path})"),
+    reported("public code that handles it, three of different origin", "2026-06-21"),
     dialects=OPENAI,
     on="wrong method",
-    error=ApiError(405, "Invalid method for URL ({method} {path})"),
-    source=reported("public code that handles it, three of different origin", "2026-06-21"),
     rejects={("PUT", "/v1/responses"): Case({}, on="PUT /responses")},
     fix="Use a method that the endpoint supports.",
 )
@@ -66,16 +64,14 @@ def wrong_method(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    reads="request.headers.content-type",
-    error=bad_request(
+    bad_request(
         "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
         "the header 'Content-Type: {type}'. Please try again with a supported content type.",
         code="unsupported_content_type",
     ),
-    source=[
-        reported("https://github.com/openai/openai-openapi/issues/194", "2024-02-13"),
-        reported("https://github.com/openai/openai-openapi/issues/502", "2025-11-11"),
-    ],
+    reported("https://github.com/openai/openai-openapi/issues/194", "2024-02-13"),
+    reported("https://github.com/openai/openai-openapi/issues/502", "2025-11-11"),
+    reads="request.headers.content-type",
     rejects={"text/plain": Case({}, headers={**AUTH_HEADERS, "content-type": "text/plain"})},
     accepts=[
         Case({}, headers={**AUTH_HEADERS, "content-type": "application/json; charset=utf-8"}),
@@ -100,16 +96,14 @@ _MERGE_PATCH = {"PATCH": ("application/merge-patch+json",)}
 
 
 @rule(
-    when=UNREADABLE_BODY,
-    error=bad_request(
+    bad_request(
         "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
         "it is valid unicode.",
         code="invalid_json",
     ),
-    source=[
-        reported("public recording of a Foundry project's /openai/v1/responses", "2026"),
-        reported(PARSER_PROBE, "2026-09"),
-    ],
+    reported("public recording of a Foundry project's /openai/v1/responses", "2026"),
+    reported(PARSER_PROBE, "2026-09"),
+    when=UNREADABLE_BODY,
     rejects=[Case(raw=b'{"model": "gpt-4.1", "input": "\xff"}')],
     fix="Encode the body as UTF-8; do not compress it, the API does not look at Content-Encoding.",
 )
@@ -120,17 +114,15 @@ def body_unicode(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=UNREADABLE_BODY,
-    error=bad_request(
+    bad_request(
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
         "include trailing commas, missing closing brackets, missing quotation marks, etc.)",
         code="invalid_json",
     ),
-    source=[
-        reported(PARSER_PROBE, "2026-09-23"),
-        reported("public code that handles it, three of different origin", "2026-07"),
-        recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
-    ],
+    reported(PARSER_PROBE, "2026-09-23"),
+    reported("public code that handles it, three of different origin", "2026-07"),
+    recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
+    when=UNREADABLE_BODY,
     rejects=[Case(raw=b'{"model": ')],
     fix="Serialize the body with a JSON library; NaN and Infinity are not JSON.",
 )
@@ -141,12 +133,13 @@ def body_syntax(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=UNREADABLE_BODY,
-    error=bad_request(
+    bad_request(
         "Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported.",
         code="invalid_json",
     ),
-    source=[reported("public report from /v1/responses", "2026"), reported(PARSER_PROBE, "2026-09")],
+    reported("public report from /v1/responses", "2026"),
+    reported(PARSER_PROBE, "2026-09"),
+    when=UNREADABLE_BODY,
     rejects={
         ("role", "input.role"): Case(
             raw=b'{"model": "gpt-4.1", "input": [{"role": "user", "role": "user", "content": "hi"}]}'
@@ -161,10 +154,10 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Invalid type: expected an object, but got {kind} instead."),
+    reported(PARSER_PROBE, "2026-09"),
+    assumed("that this endpoint has the error of the platform's other endpoints"),
     when=UNREADABLE_BODY,
-    error=bad_request("Invalid type: expected an object, but got {kind} instead."),
-    source=reported(PARSER_PROBE, "2026-09"),
-    assumed="that this endpoint has the error of the platform's other endpoints",
     rejects={"a string": Case(raw=b'"hi"')},
     accepts=[Case(raw=b'{"model": "gpt-4.1", "input": "hi"}')],
     fix="Send a JSON object.",

@@ -61,15 +61,13 @@ def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.",
         code="websocket_connection_limit_reached",
     ),
-    source=[
-        WEBSOCKET_GUIDE,
-        reported("https://github.com/earendil-works/pi/issues/6268", "2026-07-03"),
-        reported("https://github.com/james-6-23/codex2api/issues/346", "2026-07-10"),
-    ],
+    WEBSOCKET_GUIDE,
+    reported("https://github.com/earendil-works/pi/issues/6268", "2026-07-03"),
+    reported("https://github.com/james-6-23/codex2api/issues/346", "2026-07-10"),
     rejects=[after(event_case(), event_case(skip=MAX_AGE))],
     accepts=[after(event_case(), event_case(skip=MAX_AGE - 1))],
     fix="Open a new connection and send the whole context, or the `previous_response_id` of a stored response.",
@@ -84,8 +82,8 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("Missing required parameter: 'type'.", "type", "missing_required_parameter"),
-    source=ASSUMED_LIKE_SCHEMA,
+    bad_request("Missing required parameter: 'type'.", "type", "missing_required_parameter"),
+    ASSUMED_LIKE_SCHEMA,
     rejects=[event_case(absent=("type",))],
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
@@ -96,12 +94,12 @@ def event_type_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         f"Invalid type for 'type': expected one of {quote_and_join(CLIENT_EVENTS, 'or')}, but got {{kind}} instead.",
         "type",
         "invalid_type",
     ),
-    source=ASSUMED_LIKE_SCHEMA,
+    ASSUMED_LIKE_SCHEMA,
     rejects={"an integer": event_case({"type": 1})},
     fix="Send `type: 'response.create'`.",
 )
@@ -112,12 +110,12 @@ def event_type_kind(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         f"Invalid value: '{{value}}'. Supported values are: {quote_and_join(CLIENT_EVENTS, 'and')}.",
         "type",
         "invalid_value",
     ),
-    source=ASSUMED_LIKE_SCHEMA,
+    ASSUMED_LIKE_SCHEMA,
     rejects={"response.cancel": event_case({"type": "response.cancel"})},
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
 )
@@ -132,13 +130,13 @@ def event_type_unknown(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain letters, "
         "numbers, underscores, hyphens, and periods.",
         "stream_id",
         "invalid_stream_id",
     ),
-    source=WEBSOCKET_GUIDE,
+    WEBSOCKET_GUIDE,
     rejects=[event_case({"stream_id": ""})],
     accepts=[
         event_case({"stream_id": "agent_1.a-b"}),
@@ -155,13 +153,13 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "This WebSocket connection has reached its maximum number of distinct stream IDs (32). Reuse an existing "
         "stream_id or open a new WebSocket connection.",
         "stream_id",
         "websocket_stream_limit_reached",
     ),
-    source=WEBSOCKET_GUIDE,
+    WEBSOCKET_GUIDE,
     rejects=[
         after(
             *(event_case({"stream_id": f"agent_{number}"}) for number in range(MAX_LANES)),
@@ -181,12 +179,12 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
 
 
 @rule(
-    when="background",
-    error=bad_request(
+    bad_request(
         "Unsupported parameter: 'background' is not supported over WebSocket.", "background", "unsupported_parameter"
     ),
-    source=documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
-    assumed="that it is refused rather than ignored; the words",
+    documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
+    assumed("that it is refused rather than ignored; the words"),
+    when="background",
     rejects=[event_case({"background": True})],
     accepts=[event_case({"background": False}), event_case({"background": None}), event_case({"stream": True})],
     fix="Send it over HTTP; leave `stream` out too, answers over WebSocket are always streamed.",
@@ -198,11 +196,10 @@ def background_over_socket(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"),
+    documented("openai 3.54.0: ResponseCreate", "2026-09"),
+    ASSUMED_LIKE_SCHEMA,
     when="generate",
-    error=bad_request(
-        "Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"
-    ),
-    source=[documented("openai 3.54.0: ResponseCreate", "2026-09"), ASSUMED_LIKE_SCHEMA],
     rejects={"a string": event_case({"generate": "no"})},
     accepts=[
         event_case({"generate": False}),

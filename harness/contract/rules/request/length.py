@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.contract.rule import reported, rule, shape
+from harness.contract.rule import assumed, reported, rule, shape
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -14,12 +14,10 @@ shape(
     __name__,
     "context_management_type",
     """A context is managed by `compaction` alone; a missing kind is reported like other missing members.""",
-    error=bad_request("Unsupported context_management type: '{value}'.", "context_management"),
-    source=[
-        reported(_LIVE_TESTS, _LIVE_TESTS_DATE),
-        reported("a public guide: probes of `compact` and `summarize`", "2026-07-19"),
-        reported("https://github.com/falkcorp/overnight-burndown/pull/62: an empty kind", "2026-06"),
-    ],
+    bad_request("Unsupported context_management type: '{value}'.", "context_management"),
+    reported(_LIVE_TESTS, _LIVE_TESTS_DATE),
+    reported("a public guide: probes of `compact` and `summarize`", "2026-07-19"),
+    reported("https://github.com/falkcorp/overnight-burndown/pull/62: an empty kind", "2026-06"),
     rejects={"summarize": {"context_management": [{"type": "summarize"}]}, "": {"context_management": [{"type": ""}]}},
     accepts=[{"context_management": [{"type": "compaction", "compact_threshold": 1000}]}],
     fix='Send `{"type": "compaction"}`.',
@@ -29,16 +27,14 @@ _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 
 
 @rule(
-    when=(*_COUNTS, "context_management"),
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Invalid type for '{path}': expected an integer, but got a decimal number instead.", "{path}", "invalid_type"
     ),
-    source=[
-        reported(f"{_LIVE_TESTS}: compact_threshold", _LIVE_TESTS_DATE),
-        reported("public probe, project smg: max_tool_calls", "2026-09"),
-    ],
-    assumed="that the other counts are read alike",
+    reported(f"{_LIVE_TESTS}: compact_threshold", _LIVE_TESTS_DATE),
+    reported("public probe, project smg: max_tool_calls", "2026-09"),
+    assumed("that the other counts are read alike"),
+    when=(*_COUNTS, "context_management"),
+    reads=(),
     rejects={
         "max_output_tokens": {"max_output_tokens": 100.0},
         "context_management[0].compact_threshold": {

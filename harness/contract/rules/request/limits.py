@@ -13,19 +13,17 @@ from harness.items.transcript import input_items
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    reads=("stream", "reasoning"),
-    error=bad_request(
+    bad_request(
         "Your organization must be verified to {do}. Please go to: "
         "https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just verified, "
         "it can take up to 15 minutes for access to propagate.",
         "{name}",
         "unsupported_value",
     ),
-    source=[
-        reported("public reports of eight origins, one with the whole error", "2026-01-24"),
-        reported("public reports of four origins: streams", "2025-08"),
-    ],
+    reported("public reports of eight origins, one with the whole error", "2026-01-24"),
+    reported("public reports of four origins: streams", "2025-08"),
+    when=LIMITED_ACCOUNT,
+    reads=("stream", "reasoning"),
     rejects={
         "generate reasoning summaries": Case(
             {"model": "gpt-5.6-terra", "reasoning": {"summary": "auto"}}, account=Organization(verified=False)
@@ -49,12 +47,10 @@ def organization_unverified(request: Request, world: WorldView, family: Model | 
 
 
 @rule(
-    error=bad_request(WINDOW_EXCEEDED, "input", "context_length_exceeded"),
-    source=[
-        recorded("crmne/ruby_llm", "2025-10"),
-        reported("public reports of three origins", "2026"),
-        reported("agentic-api: of a stream the status is 200, then `error`, then `response.failed`", "2026-03"),
-    ],
+    bad_request(WINDOW_EXCEEDED, "input", "context_length_exceeded"),
+    recorded("crmne/ruby_llm", "2025-10"),
+    reported("public reports of three origins", "2026"),
+    reported("agentic-api: of a stream the status is 200, then `error`, then `response.failed`", "2026-03"),
     rejects=[{"model": "gpt-4", "input": "more " * 8_193}],
     accepts=[
         {"model": "gpt-4", "input": "more " * 8_000},

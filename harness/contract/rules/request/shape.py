@@ -45,9 +45,10 @@ declare(
 
     `model`, then `input`, are looked for before anything else in the body.
     """,
+    _path_error("Missing required parameter: '{path}'.", "missing_required_parameter"),
+    PROBED,
+    recorded("maruel/genai"),
     keyword="required",
-    error=_path_error("Missing required parameter: '{path}'.", "missing_required_parameter"),
-    source=[PROBED, recorded("maruel/genai")],
     rejects={
         "model": Case({}, absent=("model", "input")),
         "input": Case({"previous_response_id": "resp_x"}, absent=("input",)),
@@ -69,9 +70,9 @@ declare(
 
     At the top level a near miss (two edits at most) is suggested, unless the body has that member already.
     """,
+    _path_error("Unknown parameter: '{path}'.{hint}", "unknown_parameter"),
+    PROBED,
     keyword="additionalProperties",
-    error=_path_error("Unknown parameter: '{path}'.{hint}", "unknown_parameter"),
-    source=PROBED,
     rejects={
         "Unknown parameter: 'seed'.": {"seed": 1},
         "Unknown parameter: 'max_tokens'.": {"max_tokens": 16},
@@ -101,14 +102,15 @@ declare(
 
     The error has no `param`: recorded for `response_format`, probed for `messages`. `max_tokens` is simply unknown.
     """,
-    error=bad_request(
+    bad_request(
         "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
         "parameter. See the API documentation for more information: "
         "https://platform.openai.com/docs/api-reference/responses/create.",
         None,
         "unsupported_parameter",
     ),
-    source=[recorded("crmne/ruby_llm", "2025-08-06"), PROBED],
+    recorded("crmne/ruby_llm", "2025-08-06"),
+    PROBED,
     rejects={
         ("response_format", "text.format"): {"response_format": {"type": "json_object"}},
         ("messages", "input"): {"messages": []},
@@ -124,9 +126,9 @@ declare(
 
     The API's message calls null an object. Every other null at the top level counts as absent.
     """,
+    _path_error("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
+    PROBED,
     keyword="null",
-    error=_path_error("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
-    source=PROBED,
     rejects={"model": {"model": None}, "input": {"input": None}},
     accepts=[{"temperature": None, "tools": None, "previous_response_id": None, "text": None}],
     fix="Leave the member out or give it a value.",
@@ -135,9 +137,9 @@ declare(
 declare(
     "invalid_type",
     """A value must have the JSON type its place asks for.""",
+    _path_error("Invalid type for '{path}': expected {expected}, but got {kind} instead.", "invalid_type"),
+    PROBED,
     keyword="type",
-    error=_path_error("Invalid type for '{path}': expected {expected}, but got {kind} instead.", "invalid_type"),
-    source=PROBED,
     rejects={
         ("temperature", "a decimal", "a string"): {"temperature": "hot"},
         ("tools", "an array of tools", "a string"): {"tools": "x"},
@@ -153,9 +155,9 @@ declare(
 declare(
     "invalid_value",
     """A value must be one of the listed ones.""",
+    _path_error("Invalid value: '{value}'. Supported values are: {values}.", "invalid_value"),
+    PROBED,
     keyword="enum",
-    error=_path_error("Invalid value: '{value}'. Supported values are: {values}.", "invalid_value"),
-    source=PROBED,
     rejects={
         ("bogus", "'auto' and 'disabled'"): {"truncation": "bogus"},
         ("bogus", "'low', 'medium', and 'high'"): {"text": {"verbosity": "bogus"}},
@@ -170,9 +172,9 @@ declare(
 declare(
     "string_above_max_length",
     """A string must not be longer than its limit.""",
+    _length_error("string too long", "maximum", "string_above_max_length"),
+    reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
     keyword="maxLength",
-    error=_length_error("string too long", "maximum", "string_above_max_length"),
-    source=reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
     rejects={("prompt_cache_key", "64", "70"): {"prompt_cache_key": "k" * 70}},
     fix="Shorten it.",
 )
@@ -180,9 +182,9 @@ declare(
 declare(
     "empty_string",
     """A string must not be empty where its limit asks for a character.""",
+    _length_error("empty string", "minimum", "empty_string"),
+    reported("public reports of two origins", "2026"),
     keyword="minLength:empty",
-    error=_length_error("empty string", "minimum", "empty_string"),
-    source=reported("public reports of two origins", "2026"),
     rejects={("input[0].name", "1"): [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]},
     fix="Give it a value.",
 )
@@ -190,9 +192,9 @@ declare(
 declare(
     "string_below_min_length",
     """A string must not be shorter than its limit.""",
+    _length_error("string too short", "minimum", "string_below_min_length"),
+    assumed("by analogy with string_above_max_length; no minimum over 1 is known on this surface"),
     keyword="minLength",
-    error=_length_error("string too short", "minimum", "string_below_min_length"),
-    source=assumed("by analogy with string_above_max_length; no minimum over 1 is known on this surface"),
     rejects={},
     fix="Lengthen it.",
 )
@@ -200,12 +202,12 @@ declare(
 declare(
     "string_pattern",
     """A string must match the pattern of its place.""",
-    keyword="pattern",
-    error=_path_error(
+    _path_error(
         "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
         "invalid_value",
     ),
-    source=reported("public reports of three origins", "2026-09-17"),
+    reported("public reports of three origins", "2026-09-17"),
+    keyword="pattern",
     rejects={
         ("tools[0].name", "^[a-zA-Z0-9_-]+$"): {
             "tools": [{"type": "function", "name": "cart.add", "parameters": {"type": "object"}}]
@@ -217,9 +219,9 @@ declare(
 declare(
     "array_above_max_length",
     """An array must not be longer than its limit.""",
+    _length_error("array too long", "maximum", "array_above_max_length"),
+    reported("public reports of two origins", "2026"),
     keyword="maxItems",
-    error=_length_error("array too long", "maximum", "array_above_max_length"),
-    source=reported("public reports of two origins", "2026"),
     rejects={
         ("input[0].content", "0", "1"): [
             {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "x"}]}
@@ -231,9 +233,9 @@ declare(
 declare(
     "empty_array",
     """An array must not be empty where its limit asks for a member.""",
+    _length_error("empty array", "minimum", "empty_array"),
+    assumed("by analogy with empty_string"),
     keyword="minItems:empty",
-    error=_length_error("empty array", "minimum", "empty_array"),
-    source=assumed("by analogy with empty_string"),
     rejects={},
     fix="Leave it out or give it members.",
 )
@@ -241,9 +243,9 @@ declare(
 declare(
     "array_below_min_length",
     """An array must not be shorter than its limit.""",
+    _length_error("array too short", "minimum", "array_below_min_length"),
+    assumed("by analogy with array_above_max_length"),
     keyword="minItems",
-    error=_length_error("array too short", "minimum", "array_below_min_length"),
-    source=assumed("by analogy with array_above_max_length"),
     rejects={},
     fix="Add members.",
 )
@@ -255,38 +257,37 @@ for _word, _sign, _keyword, _side in (
     declare(
         f"number_{_word.replace(' ', '_')}",
         f"""A number must not be {_word.replace(" ", " its ")}; the code names its kind, integer or decimal.""",
-        keyword=_keyword,
-        error=_path_error(
+        _path_error(
             f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
             f"{{numeric}}_{_word.split()[0]}_{_side}_value",
         ),
-        source=[recorded("maruel/genai"), PROBED],
-        rejects=(
-            {
-                "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 8 instead.": {
-                    "max_output_tokens": 8
-                }
+        recorded("maruel/genai"),
+        PROBED,
+        keyword=_keyword,
+        rejects={
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 8 instead.": {
+                "max_output_tokens": 8
             }
-            if _side == "min"
-            else {
-                "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.": {
-                    "temperature": 3
-                }
+        }
+        if _side == "min"
+        else {
+            "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.": {
+                "temperature": 3
             }
-        ),
+        },
         fix="Use a value within the bound.",
     )
 
 declare(
     "object_above_max_properties",
     """An object must not have more members than its limit.""",
-    keyword="maxProperties",
-    error=_path_error(
+    _path_error(
         "Invalid '{path}': too many properties. Expected an object with at most {limit} properties, but got an object with "
         "{length} properties instead.",
         "object_above_max_properties",
     ),
-    source=PROBED,
+    PROBED,
+    keyword="maxProperties",
     rejects={("metadata", "16", "17"): {"metadata": {f"k{number}": "v" for number in range(17)}}},
     fix="Send fewer.",
 )
@@ -294,14 +295,14 @@ declare(
 declare(
     "property_name_above_max_length",
     """The name of a metadata member must not be longer than its limit; the message abbreviates it.""",
-    keyword="propertyNames",
-    error=bad_request(
+    bad_request(
         "Invalid property name in '{path}': '{name}' is too long. Expected a string with maximum length {limit}, but got a "
         "string with length {length} instead.",
         "{path}.{key}",
         "property_name_above_max_length",
     ),
-    source=reported("the same validator, measured on another endpoint of the platform", PROBE_DATE),
+    reported("the same validator, measured on another endpoint of the platform", PROBE_DATE),
+    keyword="propertyNames",
     rejects={("metadata", "kkk...kkk", "64", "65"): {"metadata": {"k" * 65: "v"}}},
     fix="Shorten the name.",
 )
@@ -309,9 +310,9 @@ declare(
 declare(
     "unexplained",
     """The body breaks the schema in a way no other rule has words for.""",
+    _path_error("Invalid value for '{path}'.", "invalid_value"),
+    assumed("the last resort"),
     keyword="unexplained",
-    error=_path_error("Invalid value for '{path}'.", "invalid_value"),
-    source=assumed("the last resort"),
     rejects={},
     fix="Compare the value at `param` with the API's documentation.",
 )

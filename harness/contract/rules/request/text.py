@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
-from harness.contract.rule import RuleScope, after, reported, rule
+from harness.contract.rule import RuleScope, after, assumed, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
@@ -64,28 +64,22 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
 
 
 @rule(
-    reads=(),
-    error=bad_request(
-        "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
+    bad_request("Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"),
+    reported("public reports of three origins", "2026"),
+    reported("public reports of thirteen more origins: forbidden keywords, at a root without a type, too", "2026-09"),
+    reported("public reports of four origins: a `const` without a type, gpt-5.6-terra and -luna", "2026-09-19"),
+    reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
+    reported("https://github.com/langchain-ai/langchainjs/pull/11384: $ref with keywords", "2026-08"),
+    reported("public probe, project smg: an empty schema", "2026-08-21"),
+    reported(
+        "https://community.openai.com/t/1230045 and eleven more origins: a required property of free form",
+        "2026-09-27",
     ),
-    source=[
-        reported("public reports of three origins", "2026"),
-        reported(
-            "public reports of thirteen more origins: forbidden keywords, at a root without a type, too", "2026-09"
-        ),
-        reported("public reports of four origins: a `const` without a type, gpt-5.6-terra and -luna", "2026-09-19"),
-        reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
-        reported("https://github.com/langchain-ai/langchainjs/pull/11384: $ref with keywords", "2026-08"),
-        reported("public probe, project smg: an empty schema", "2026-08-21"),
-        reported(
-            "https://community.openai.com/t/1230045 and eleven more origins: a required property of free form",
-            "2026-09-27",
-        ),
-        reported("public reports of nine origins: an object or an array among the types", "2026-09-06"),
-        reported("https://github.com/vercel/ai/pull/20621 and eight more origins: propertyNames", "2026-09-10"),
-        reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
-    ],
-    assumed="that only the objects count as levels, and not the arrays between them",
+    reported("public reports of nine origins: an object or an array among the types", "2026-09-06"),
+    reported("https://github.com/vercel/ai/pull/20621 and eight more origins: propertyNames", "2026-09-10"),
+    reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
+    assumed("that only the objects count as levels, and not the arrays between them"),
+    reads=(),
     rejects={
         **{
             ("out", problem): _json_schema_body({**_CLOSED_SCHEMA, **members}, strict=True)
@@ -108,11 +102,11 @@ def response_schema(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
         "input",
     ),
-    source=reported("public reports of three origins", "2026"),
+    reported("public reports of three origins", "2026"),
     rejects=[{"instructions": "Answer in JSON.", "text": {"format": {"type": "json_object"}}}],
     accepts=[
         {"input": "As JSON, please.", "text": {"format": {"type": "json_object"}}},
@@ -138,9 +132,9 @@ def _contains_json_word(value: Any) -> bool:
 
 
 @rule(
+    bad_request("Web Search cannot be used with JSON mode."),
+    reported("public reports of two origins", "2026-06"),
     reads="tools",
-    error=bad_request("Web Search cannot be used with JSON mode."),
-    source=reported("public reports of two origins", "2026-06"),
     rejects=[{"input": "json", "tools": [{"type": "web_search_preview"}], "text": {"format": {"type": "json_object"}}}],
     accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
     fix="Use a JSON schema, or leave the search out.",
@@ -153,10 +147,10 @@ def web_search_json_mode(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
+    reported("public reports of two origins", "2026"),
     when="stream_options",
     reads="stream",
-    error=bad_request("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
-    source=reported("public reports of two origins", "2026"),
     rejects=[{"stream_options": {"include_obfuscation": False}}],
     accepts=[{"stream": True, "stream_options": {"include_obfuscation": False}}],
     fix="Set `stream: true` or leave the options out.",

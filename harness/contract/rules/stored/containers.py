@@ -38,10 +38,10 @@ def _code_body(container: Any) -> Json:
 
 
 @rule(
+    ApiError(404, "Container with id '{id}' not found."),
+    reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),
+    assumed("that there is neither `param` nor `code`, and that deleted ones are not found at once"),
     on="*{container_id}*",
-    error=ApiError(404, "Container with id '{id}' not found."),
-    source=reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),
-    assumed="that there is neither `param` nor `code`, and that deleted ones are not found at once",
     rejects={
         "cntr_x": "GET /containers/cntr_x",
         "{0.id}": after(CREATE_CONTAINER, "DELETE /containers/{0.id}", "GET /containers/{0.id}/files"),
@@ -57,10 +57,10 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request(EXPIRED_WORDS),
+    *EXPIRED_SOURCES,
+    assumed("that its files are refused as a response with it is"),
     on=f"* {CONTAINER_PATH}/files*",
-    error=bad_request(EXPIRED_WORDS),
-    source=EXPIRED_SOURCES,
-    assumed="that its files are refused as a response with it is",
     rejects=[after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME))],
     accepts=[
         after(CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files", skip=LIFETIME - 60)),
@@ -75,9 +75,9 @@ def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Missing required parameter: 'file'.", "file", "missing_required_parameter"),
+    assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
     on=CREATE_FILE,
-    error=bad_request("Missing required parameter: 'file'.", "file", "missing_required_parameter"),
-    source=assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
     rejects=[after(CREATE_CONTAINER, Case({}, on="POST /containers/{0.id}/files"))],
     accepts=[
         after(CREATE_CONTAINER, UPLOAD_TO_CONTAINER),
@@ -96,11 +96,11 @@ def container_file_incomplete(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Container with id '{id}' not found."),
+    reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
+    assumed("the words: those for a container in a path"),
     when="tools",
     mentions="code_interpreter",
-    error=ApiError(404, "Container with id '{id}' not found."),
-    source=reported("https://github.com/BerriAI/litellm/pull/30936: the status, for this endpoint", "2026-06-21"),
-    assumed="the words: those for a container in a path",
     rejects={
         "cntr_x": after(CREATE_CONTAINER, _code_body("cntr_x")),
         "{0.id}": after(CREATE_CONTAINER, "DELETE /containers/{0.id}", _code_body("{0.id}")),
@@ -131,11 +131,11 @@ def _after_plot(seconds: int, **members: Any) -> Case:
 
 
 @rule(
+    bad_request(EXPIRED_WORDS),
+    *EXPIRED_SOURCES,
+    assumed("that the latest call decides when a conversation has several"),
     when="tools",
     mentions="code_interpreter",
-    error=bad_request(EXPIRED_WORDS),
-    source=EXPIRED_SOURCES,
-    assumed="that the latest call decides when a conversation has several",
     rejects=[_after_plot(LIFETIME, **_AUTO)],
     accepts=[_after_plot(LIFETIME - 60, **_AUTO), _after_plot(LIFETIME)],
     fix="Continue within 20 minutes, keep the container alive by reading it, or leave the old calls out.",

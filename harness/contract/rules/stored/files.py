@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.contract.rules.request.input_items.media import find_part_texts
 from harness.core.account import Organization
@@ -24,12 +24,10 @@ def _file_body(id: str) -> Json:
 
 
 @rule(
+    ApiError(404, "No such File object: {id}", "id"),
+    reported("https://github.com/danny-avila/LibreChat/issues/2632", "2024-05-07"),
+    reported("public reports of three more origins, two with the whole error", "2025"),
     on="* /files/{file_id}*",
-    error=ApiError(404, "No such File object: {id}", "id"),
-    source=[
-        reported("https://github.com/danny-avila/LibreChat/issues/2632", "2024-05-07"),
-        reported("public reports of three more origins, two with the whole error", "2025"),
-    ],
     rejects={
         "file-x": "GET /files/file-x",
         "file-y": "DELETE /files/file-y",
@@ -46,9 +44,9 @@ def file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Not allowed to download files of purpose: {purpose}"),
+    reported("public reports of four origins, for `assistants` and `user_data`", "2025-12-23"),
     on="GET /files/{file_id}/content",
-    error=bad_request("Not allowed to download files of purpose: {purpose}"),
-    source=reported("public reports of four origins, for `assistants` and `user_data`", "2025-12-23"),
     rejects={
         "user_data": after(ANY_UPLOAD, "GET /files/{0.id}/content"),
         "assistants": after(upload("purpose=assistants"), "GET /files/{0.id}/content"),
@@ -64,11 +62,11 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Files [{ids}] were not found"),
+    recorded("a public project: a picture", "2026"),
+    assumed("that an `input_file` gets the same error; that several are joined as for a vector store"),
     when="input[]",
     mentions="file_id",
-    error=ApiError(404, "Files [{ids}] were not found"),
-    source=recorded("a public project: a picture", "2026"),
-    assumed="that an `input_file` gets the same error; that several are joined as for a vector store",
     rejects={
         "file-x": after(ANY_UPLOAD, _image_body("file-x")),
         "file-y": after(ANY_UPLOAD, _file_body("file-y")),
@@ -112,10 +110,10 @@ _NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a sup
 
 
 @rule(
+    bad_request(f"{_NOT_READABLE} {{suffix}}.", "input"),
+    recorded("pydantic/pydantic-ai: an uploaded picture as an input_file", "2026-03-04"),
     when="input[]",
     mentions="input_file",
-    error=bad_request(f"{_NOT_READABLE} {{suffix}}.", "input"),
-    source=recorded("pydantic/pydantic-ai: an uploaded picture as an input_file", "2026-03-04"),
     rejects={".jpg": after(upload("purpose=user_data", name="a.jpg"), Case(_file_body("{0.id}")))},
     accepts=[
         after(upload("purpose=user_data", name="a.csv"), Case(_file_body("{0.id}"))),
@@ -144,12 +142,12 @@ def _file_parts(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when="input[]",
-    mentions="file_url",
-    error=bad_request(
+    bad_request(
         "The file type you uploaded is not supported. Please try again with a pdf", "input", "unsupported_file"
     ),
-    source=recorded("pydantic/pydantic-ai: addresses of mp3 files", "2026-06"),
+    recorded("pydantic/pydantic-ai: addresses of mp3 files", "2026-06"),
+    when="input[]",
+    mentions="file_url",
     rejects=[[{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.mp3?x=1"}]}]],
     accepts=[[{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]}]],
     fix="Audio and video are not accepted as files.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, WorldView, after, documented, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -15,9 +15,10 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
 
 
 @rule(
+    bad_request("Cannot cancel a synchronous response."),
+    reported("public tests of three origins that meet it live", "2026"),
+    FOUNDRY_SOURCE,
     on="POST /responses/{response_id}/cancel",
-    error=bad_request("Cannot cancel a synchronous response."),
-    source=[reported("public tests of three origins that meet it live", "2026"), FOUNDRY_SOURCE],
     rejects=[after({"input": "hi"}, _CANCEL)],
     accepts=[after(BACKGROUND, _CANCEL)],
     fix="Only a response made with `background: true` can be cancelled.",
@@ -29,13 +30,11 @@ def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Cannot cancel {what}.", "response_id"),
+    reported("public tests of two origins that meet it live", "2026"),
+    FOUNDRY_SOURCE,
+    documented(f"{BACKGROUND_GUIDE}: cancelling twice gives the same response again", "2026"),
     on="POST /responses/{response_id}/cancel",
-    error=bad_request("Cannot cancel {what}.", "response_id"),
-    source=[
-        reported("public tests of two origins that meet it live", "2026"),
-        FOUNDRY_SOURCE,
-        documented(f"{BACKGROUND_GUIDE}: cancelling twice gives the same response again", "2026"),
-    ],
     rejects={"a completed response": after(BACKGROUND, _READ, _READ, _CANCEL)},
     accepts=[after(BACKGROUND, _READ, _CANCEL), after(BACKGROUND, _CANCEL, _CANCEL)],
     fix="Check the status first; cancelling twice is harmless.",
@@ -49,10 +48,10 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Cannot delete an in-flight response."),
+    FOUNDRY_SOURCE,
+    assumed("that this API has the error of Foundry"),
     on="DELETE /responses/{response_id}",
-    error=bad_request("Cannot delete an in-flight response."),
-    source=FOUNDRY_SOURCE,
-    assumed="that this API has the error of Foundry",
     rejects=[after(BACKGROUND, _READ, "DELETE /responses/{0.id}")],
     accepts=[
         after(BACKGROUND, _CANCEL, "DELETE /responses/{0.id}"),
@@ -67,11 +66,10 @@ def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("This response cannot be streamed because it was not created with background=true.", param="stream"),
+    reported("public reports of two origins", "2026"),
+    FOUNDRY_SOURCE,
     on="GET /responses/{response_id}",
-    error=bad_request(
-        "This response cannot be streamed because it was not created with background=true.", param="stream"
-    ),
-    source=[reported("public reports of two origins", "2026"), FOUNDRY_SOURCE],
     rejects=[after({"input": "hi"}, "GET /responses/{0.id}?stream=true")],
     accepts=[after({"input": "hi"}, "GET /responses/{0.id}?stream=false")],
     fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
@@ -85,15 +83,13 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
 
 
 @rule(
-    on="GET /responses/{response_id}",
-    error=bad_request(
+    bad_request(
         "This response cannot be streamed because it was not created with stream=true or the stream TTL has expired.",
         param="stream",
     ),
-    source=[
-        FOUNDRY_SOURCE,
-        documented(f"{BACKGROUND_GUIDE}: only one made with stream=true can be streamed later", "2026"),
-    ],
+    FOUNDRY_SOURCE,
+    documented(f"{BACKGROUND_GUIDE}: only one made with stream=true can be streamed later", "2026"),
+    on="GET /responses/{response_id}",
     rejects=[after(BACKGROUND, "GET /responses/{0.id}?stream=true")],
     accepts=[after({**BACKGROUND, "stream": True}, "GET /responses/{0.id}?stream=true&starting_after=2")],
     fix="Create the response with `stream: true` as well.",
@@ -106,14 +102,12 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Encrypted content cannot be requested for persisted responses.", "include"),
+    reported(
+        "https://github.com/pydantic/pydantic-ai/issues/6611: gpt-5.6-sol, taken with `store: false`", "2026-07-20"
+    ),
+    reported("public notes of four more origins that met it live, one with gpt-6-astra, one on Foundry", "2026-09"),
     on="GET /responses/{response_id}",
-    error=bad_request("Encrypted content cannot be requested for persisted responses.", "include"),
-    source=[
-        reported(
-            "https://github.com/pydantic/pydantic-ai/issues/6611: gpt-5.6-sol, taken with `store: false`", "2026-07-20"
-        ),
-        reported("public notes of four more origins that met it live, one with gpt-6-astra, one on Foundry", "2026-09"),
-    ],
     rejects=[after(BACKGROUND, "GET /responses/{0.id}?include=reasoning.encrypted_content")],
     accepts=[
         after(BACKGROUND, "GET /responses/{0.id}?include=message.output_text.logprobs"),

@@ -47,9 +47,9 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
 
 
 @rule(
+    ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
+    assumed("the words, which are reported of a vector store; that a cursor is refused as is reported of files"),
     on=(*(f"*{{{name}}}*" for name in _IN_PATHS), OBJECT_LIST, "POST /containers", CREATE_FILE),
-    error=ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
-    source=assumed("the words, which are reported of a vector store; that a cursor is refused as is reported of files"),
     rejects={
         ("file batch", "vsfb_x"): after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vsfb_x"),
         ("upload", "upload_x"): Case({"part_ids": []}, on="POST /uploads/upload_x/complete"),
@@ -149,12 +149,12 @@ def _absent_files(body: Json, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=FILE_LIST,
-    error=ApiError(404, "No such File object: {id}", "{name}"),
-    source=reported(
+    ApiError(404, "No such File object: {id}", "{name}"),
+    reported(
         "public notes on a server that copies the API's lists: the status, `param`, also for deleted ones", "2026"
     ),
-    assumed="the words: those for a file in a path",
+    assumed("the words: those for a file in a path"),
+    on=FILE_LIST,
     rejects={"file-x": "GET /files?after=file-x"},
     accepts=[after(ANY_UPLOAD, "GET /files?after={0.id}")],
     fix="Pass `last_id` of another page of the list.",

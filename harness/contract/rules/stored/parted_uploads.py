@@ -37,12 +37,10 @@ def complete(*parts: str, **members: str) -> Case:
 
 
 @rule(
+    bad_request("Upload {id} is {status}."),
+    documented(f"{UPLOADS_REFERENCE}: no parts after it was completed or cancelled, an hour to complete it", "2026"),
+    assumed("the words, and that it can neither be completed nor cancelled twice"),
     on="*{upload_id}*",
-    error=bad_request("Upload {id} is {status}."),
-    source=documented(
-        f"{UPLOADS_REFERENCE}: no parts after it was completed or cancelled, an hour to complete it", "2026"
-    ),
-    assumed="the words, and that it can neither be completed nor cancelled twice",
     rejects={
         ("{0.id}", "cancelled"): after(CREATE_UPLOAD, "POST /uploads/{0.id}/cancel", part()),
         ("{0.id}", "completed"): after(CREATE_UPLOAD, part(), complete("{1.id}"), complete("{1.id}")),
@@ -61,9 +59,9 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("'data' is a required property"),
+    assumed("that the error is that of an upload in one request"),
     on=ADD_PART,
-    error=bad_request("'data' is a required property"),
-    source=assumed("that the error is that of an upload in one request"),
     rejects=[after(CREATE_UPLOAD, part(None))],
     accepts=[after(CREATE_UPLOAD, part())],
     fix="Send `data`, as a file with a name.",
@@ -78,10 +76,10 @@ def part_incomplete(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("File is too large."),
+    documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
+    assumed("the words: those for an upload in one request"),
     on=ADD_PART,
-    error=bad_request("File is too large."),
-    source=documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
-    assumed="the words: those for an upload in one request",
     rejects=[after(CREATE_UPLOAD, part(account=Organization(largest_file=4)))],
     accepts=[after(CREATE_UPLOAD, part(account=Organization(largest_file=5)))],
     fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
@@ -93,10 +91,10 @@ def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Expected {announced} bytes, but the parts have {sent} bytes.", "part_ids"),
+    documented(f"{UPLOADS_REFERENCE}: the bytes must match those announced", "2026"),
+    assumed("the words"),
     on=COMPLETE,
-    error=bad_request("Expected {announced} bytes, but the parts have {sent} bytes.", "part_ids"),
-    source=documented(f"{UPLOADS_REFERENCE}: the bytes must match those announced", "2026"),
-    assumed="the words",
     rejects={
         ("5", "2"): after(CREATE_UPLOAD, part("Pa"), complete("{1.id}")),
         ("5", "0"): after(CREATE_UPLOAD, complete()),
@@ -113,11 +111,11 @@ def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("The md5 checksum of the parts does not match the one given.", "md5"),
+    documented(f"{UPLOADS_REFERENCE}: `md5` verifies the bytes", "2026"),
+    assumed("the words"),
     on=COMPLETE,
     when="md5",
-    error=bad_request("The md5 checksum of the parts does not match the one given.", "md5"),
-    source=documented(f"{UPLOADS_REFERENCE}: `md5` verifies the bytes", "2026"),
-    assumed="the words",
     rejects=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5="0" * 32))],
     accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5=md5(b"Paris", usedforsecurity=False).hexdigest()))],
     fix="Give the MD5 of the whole file as hex digits.",

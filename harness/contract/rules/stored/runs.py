@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_ASSISTANT,
     CREATE_GREETED_THREAD,
@@ -36,9 +36,9 @@ def _submit_outputs(*ids: str) -> Case:
 
 
 @rule(
+    bad_request("Can't add messages to {thread} while a run {run} is active."),
+    reported(OPENAI_PYTHON_ISSUE),
     on=CREATE_MESSAGE,
-    error=bad_request("Can't add messages to {thread} while a run {run} is active."),
-    source=reported(OPENAI_PYTHON_ISSUE),
     rejects={("{1.id}", "{2.id}"): after(*STARTED_RUN, Case(HI, on="POST /threads/{1.id}/messages"))},
     accepts=[after(*TWICE_READ_RUN, Case(HI, on="POST /threads/{1.id}/messages"))],
     fix="Wait until the run has ended, answer what it asks for, or cancel it and wait.",
@@ -51,9 +51,9 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Thread {thread} already has an active run {run}."),
+    reported("public reports of several origins"),
     on=CREATE_RUN,
-    error=bad_request("Thread {thread} already has an active run {run}."),
-    source=reported("public reports of several origins"),
     rejects={("{1.id}", "{2.id}"): after(*STARTED_RUN, START_RUN)},
     accepts=[after(*TWICE_READ_RUN, START_RUN)],
     fix="Wait until the run of the thread has ended, or cancel it and wait.",
@@ -66,11 +66,11 @@ def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=RUN_CREATIONS,
-    error=bad_request(
+    bad_request(
         "Run creation requires a Thread with a user message or an assistant with instructions.", code="invalid_thread"
     ),
-    source=recorded(f"{RUBY_CASSETTES}, an older one"),
+    recorded(f"{RUBY_CASSETTES}, an older one"),
+    on=RUN_CREATIONS,
     rejects=[after(CREATE_BARE_ASSISTANT, CREATE_THREAD, START_RUN)],
     accepts=[
         after(CREATE_ASSISTANT, CREATE_THREAD, START_RUN),
@@ -103,9 +103,9 @@ def _find_run(request: Request, world: WorldView) -> Any:
 
 
 @rule(
+    bad_request('Runs in status "{status}" do not accept tool outputs.'),
+    recorded(RUBY_CASSETTES),
     on=SUBMIT_OUTPUTS,
-    error=bad_request('Runs in status "{status}" do not accept tool outputs.'),
-    source=recorded(RUBY_CASSETTES),
     rejects={
         "in_progress": after(*STARTED_RUN, READ_RUN, _submit_outputs("call_a")),
         "expired": after(*TWICE_READ_RUN, Case(on=READ_RUN.on, skip=601), _submit_outputs("call_a"), turns=CALLS_TURN),
@@ -121,10 +121,10 @@ def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Expected tool {what} for call_ids {expected}, got {got}"),
+    reported("public report with the whole body"),
+    assumed("that a missing approval has the same words"),
     on=SUBMIT_OUTPUTS,
-    error=bad_request("Expected tool {what} for call_ids {expected}, got {got}"),
-    source=reported("public report with the whole body"),
-    assumed="that a missing approval has the same words",
     rejects={
         ("outputs", "['call_a', 'call_b']", "['call_a']"): after(
             *TWICE_READ_RUN, _submit_outputs("call_a"), turns=CALLS_TURN
@@ -150,10 +150,10 @@ def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Cannot update run with status '{status}'."),
+    recorded(f"{RUBY_CASSETTES}: in_progress"),
+    assumed("that a run is as fixed before it starts and while it is cancelled"),
     on="POST /threads/{thread_id}/runs/{run_id}",
-    error=bad_request("Cannot update run with status '{status}'."),
-    source=recorded(f"{RUBY_CASSETTES}: in_progress"),
-    assumed="that a run is as fixed before it starts and while it is cancelled",
     rejects={"queued": after(*STARTED_RUN, UPDATE_RUN), "in_progress": after(*STARTED_RUN, READ_RUN, UPDATE_RUN)},
     accepts=[after(*TWICE_READ_RUN, UPDATE_RUN)],
     fix="Give the metadata when the run is made, or wait until it has ended.",
@@ -166,13 +166,11 @@ def update_active_run(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Cannot cancel run with status '{status}'."),
+    reported("https://github.com/danny-avila/LibreChat/issues/2632: the message, of a cancelled run", "2024-05"),
+    reported("public programs of two more origins, which look for the message", "2025"),
+    assumed("that it is the same for a run that ended otherwise, and that a run may be cancelled twice while it stops"),
     on="POST /threads/{thread_id}/runs/{run_id}/cancel",
-    error=bad_request("Cannot cancel run with status '{status}'."),
-    source=[
-        reported("https://github.com/danny-avila/LibreChat/issues/2632: the message, of a cancelled run", "2024-05"),
-        reported("public programs of two more origins, which look for the message", "2025"),
-    ],
-    assumed="that it is the same for a run that ended otherwise, and that a run may be cancelled twice while it stops",
     rejects={
         "completed": after(*TWICE_READ_RUN, CANCEL_RUN),
         "cancelled": after(*STARTED_RUN, CANCEL_RUN, READ_RUN, CANCEL_RUN),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import CREATE_CONVERSATION, HI
 from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.models.model import is_missing_model
@@ -14,13 +14,14 @@ from harness.core.exchange import Json, Request
 
 
 @rule(
-    when="previous_response_id",
-    reads="conversation",
-    error=bad_request(
+    bad_request(
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
         code="mutually_exclusive_parameters",
     ),
-    source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2026")],
+    reported(PROBE_ADDRESS, PROBE_DATE),
+    reported("public report of another origin", "2026"),
+    when="previous_response_id",
+    reads="conversation",
     rejects=[{"previous_response_id": "resp_x", "conversation": "conv_x"}],
     fix="Continue a response or a conversation, not both.",
 )
@@ -31,9 +32,10 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Conversation with id '{id}' not found."),
+    reported(PROBE_ADDRESS, PROBE_DATE),
+    reported("public report of another origin", "2025-10-27"),
     when="conversation",
-    error=ApiError(404, "Conversation with id '{id}' not found."),
-    source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2025-10-27")],
     rejects={"conv_x": {"conversation": "conv_x"}, "conv_y": {"conversation": {"id": "conv_y"}}},
     accepts=[
         after(CREATE_CONVERSATION, {"conversation": "{0.id}"}),
@@ -48,10 +50,10 @@ def conversation_not_found(world: WorldView, conversation: str | None) -> Iterat
 
 
 @rule(
+    ApiError(404, "Conversation with id '{id}' not found."),
+    recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
+    assumed("that the status is the one that create answers with"),
     on=BY_CONVERSATION_ID,
-    error=ApiError(404, "Conversation with id '{id}' not found."),
-    source=recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
-    assumed="that the status is the one that create answers with",
     rejects={
         "conv_x": "GET /conversations/conv_x",
         "conv_y": Case({"items": []}, on="POST /conversations/conv_y/items"),
@@ -71,10 +73,10 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
 
 
 @rule(
+    ApiError(404, "Item with id '{id}' not found in conversation."),
+    recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
+    assumed("that the status is the one of a conversation that is not found"),
     on=BY_ITEM_ID,
-    error=ApiError(404, "Item with id '{id}' not found in conversation."),
-    source=recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
-    assumed="that the status is the one of a conversation that is not found",
     rejects={
         "msg_x": after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items/msg_x"),
         "{1.data.0.id}": after(
@@ -101,13 +103,13 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
 
 
 @rule(
-    when="conversation",
-    error=bad_request(
+    bad_request(
         "Another process is currently operating on this conversation. Please retry in a few seconds.",
         "conversation",
         "conversation_locked",
     ),
-    source=[reported("public reports of three origins", "2026")],
+    reported("public reports of three origins", "2026"),
+    when="conversation",
     rejects=[
         after(CREATE_CONVERSATION, Case({"conversation": "{0.id}"}, account=Organization(locked=frozenset(["{0.id}"]))))
     ],
@@ -131,10 +133,10 @@ def conversation_locked(world: WorldView, conversation: str | None) -> Iterator[
 
 
 @rule(
+    ApiError(404, "Prompt with id '{id}' not found."),
+    reported(PROBE_ADDRESS, PROBE_DATE),
     when="prompt",
     reads="world.account",
-    error=ApiError(404, "Prompt with id '{id}' not found."),
-    source=reported(PROBE_ADDRESS, PROBE_DATE),
     rejects={"pmpt_x": {"prompt": {"id": "pmpt_x"}}},
     accepts=[Case({"prompt": {"id": "pmpt_x"}}, account=Organization(prompts=frozenset(["pmpt_x"])))],
     fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
@@ -147,14 +149,14 @@ def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when="previous_response_id",
-    reads="world.account",
-    error=bad_request(
+    bad_request(
         "Previous response cannot be used for this organization due to Zero Data Retention.",
         "previous_response_id",
         "unsupported_parameter",
     ),
-    source=reported("public reports of three origins", "2026"),
+    reported("public reports of three origins", "2026"),
+    when="previous_response_id",
+    reads="world.account",
     rejects=[Case({"previous_response_id": "resp_x"}, account=Organization(zdr=True))],
     fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
 )
@@ -165,15 +167,11 @@ def previous_response_zdr(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"),
+    recorded("0xPlaygrounds/rig"),
+    reported(PROBE_ADDRESS, PROBE_DATE),
+    reported("public report of another origin", "2025-10-27"),
     when="previous_response_id",
-    error=bad_request(
-        "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
-    ),
-    source=[
-        recorded("0xPlaygrounds/rig"),
-        reported(PROBE_ADDRESS, PROBE_DATE),
-        reported("public report of another origin", "2025-10-27"),
-    ],
     rejects={"resp_0": {"previous_response_id": "resp_0"}, "resp_1": {"input": [], "previous_response_id": "resp_1"}},
     accepts=[after({"input": "hi"}, {"previous_response_id": "{0.id}"})],
     fix="Chain only to responses made with `store: true` by the same key and not deleted since.",
@@ -189,9 +187,9 @@ def previous_response_not_found(request: Request, world: WorldView) -> Iterator[
 
 
 @rule(
+    ApiError(404, "Response with id '{id}' not found."),
+    recorded("openai/openai-dotnet: deleted, or made with store false", "2025-11-10"),
     on=BY_RESPONSE_ID,
-    error=ApiError(404, "Response with id '{id}' not found."),
-    source=recorded("openai/openai-dotnet: deleted, or made with store false", "2025-11-10"),
     rejects={
         "resp_x": "GET /responses/resp_x",
         "resp_y": "POST /responses/resp_y/cancel",
@@ -208,9 +206,9 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "The model '{model}' does not exist", "model", "model_not_found"),
+    reported("public fixtures and error tables of three origins, for this path", "2026"),
     on="* /models/{model}",
-    error=ApiError(404, "The model '{model}' does not exist", "model", "model_not_found"),
-    source=reported("public fixtures and error tables of three origins, for this path", "2026"),
     rejects={
         "gpt-9": Case(on="GET /models/gpt-9", account=Organization(models=frozenset(["gpt-4.1"]))),
         "gpt-nonexistent": "GET /models/gpt-nonexistent",

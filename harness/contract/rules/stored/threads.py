@@ -18,16 +18,12 @@ LIKE_STEPS = assumed("that what is recorded of one step holds for all")
 
 
 @rule(
+    bad_request("Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"),
+    reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
+    recorded(f"{RUBY_CASSETTES}: a step with id 123 was not found, with version 1", "2024-04-27"),
+    assumed("that the ids of a path are checked alike and in order; that this came with version 2"),
     on=("* /assistants/{*", "* /threads/{*"),
-    error=bad_request(
-        "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
-    ),
     since="2024-05",
-    source=[
-        reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
-        recorded(f"{RUBY_CASSETTES}: a step with id 123 was not found, with version 1", "2024-04-27"),
-    ],
-    assumed="that the ids of a path are checked alike and in order; that this came with version 2",
     rejects={
         ("thread_id", "undefined", "thread"): "GET /threads/undefined/runs/run_x",
         ("assistant_id", "abc", "asst"): "GET /assistants/abc",
@@ -43,9 +39,9 @@ def path_ids(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "No assistant found with id '{id}'."),
+    reported("https://github.com/flows-network/openai-assistant-telegram/issues/1", "2023-11-21"),
     on=("*{assistant_id}*", *RUN_CREATIONS),
-    error=ApiError(404, "No assistant found with id '{id}'."),
-    source=reported("https://github.com/flows-network/openai-assistant-telegram/issues/1", "2023-11-21"),
     rejects={
         "asst_x": "GET /assistants/asst_x",
         "asst_y": after(CREATE_THREAD, Case({"assistant_id": "asst_y"}, on="POST /threads/{0.id}/runs")),
@@ -62,12 +58,10 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "No thread found with id '{id}'."),
+    recorded(f"{RUBY_CASSETTES}: the form, of a step"),
+    reported("public tests of three clients with the whole error", "2024"),
     on="*{thread_id}*",
-    error=ApiError(404, "No thread found with id '{id}'."),
-    source=[
-        recorded(f"{RUBY_CASSETTES}: the form, of a step"),
-        reported("public tests of three clients with the whole error", "2024"),
-    ],
     rejects={
         "thread_x": "GET /threads/thread_x",
         "thread_y": Case(HI, on="POST /threads/thread_y/messages"),
@@ -93,12 +87,12 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
 
 
 @rule(
+    bad_request("Message content must be non-empty.", "content"),
+    reported("public notes on the tests of an assistant, with the whole error", "2025"),
     on=CREATE_MESSAGE,
     when="content",
     reads=(),
     dialects=OPENAI,
-    error=bad_request("Message content must be non-empty.", "content"),
-    source=reported("public notes on the tests of an assistant, with the whole error", "2025"),
     rejects=[after(CREATE_THREAD, Case({"role": "user", "content": ""}, on="POST /threads/{0.id}/messages"))],
     accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"))],
     fix="Add no message if there is nothing to say.",
@@ -110,9 +104,10 @@ def message_empty(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "No message found with id '{id}'."),
+    recorded(f"{RUBY_CASSETTES}: the form, of a step"),
+    LIKE_STEPS,
     on="*{message_id}*",
-    error=ApiError(404, "No message found with id '{id}'."),
-    source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={"msg_x": after(CREATE_THREAD, "GET /threads/{0.id}/messages/msg_x")},
     accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), "GET /threads/{0.id}/messages/{1.id}")],
     fix="Use an id from the list of the thread's messages.",
@@ -123,9 +118,10 @@ def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "No run found with id '{id}'."),
+    recorded(f"{RUBY_CASSETTES}: the form, of a step"),
+    LIKE_STEPS,
     on="*{run_id}*",
-    error=ApiError(404, "No run found with id '{id}'."),
-    source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
         "run_x": after(CREATE_THREAD, "GET /threads/{0.id}/runs/run_x"),
         "run_y": after(CREATE_THREAD, "POST /threads/{0.id}/runs/run_y/cancel"),
@@ -139,9 +135,9 @@ def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "No run step found with id '{id}'."),
+    recorded(RUBY_CASSETTES),
     on="*{step_id}*",
-    error=ApiError(404, "No run step found with id '{id}'."),
-    source=recorded(RUBY_CASSETTES),
     rejects={
         "step_123": after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}/steps/step_123"),
         "123": after(*STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/123", as_of="2024-04-27")),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.api.http.multipart import CONTENT_TYPE, sent_file
-from harness.contract.rule import Case, RuleScope, WorldView, documented, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import bad_request
@@ -23,15 +23,15 @@ ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
 
 
 @rule(
-    on=(UPLOAD, ADD_PART),
-    error=bad_request(
+    bad_request(
         f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
         "specified the "
         "header 'Content-Type: {type}'. Please try again with a supported content type.",
         code="unsupported_content_type",
     ),
-    source=reported("public report from another endpoint that takes uploads only", "2026"),
-    assumed="that this endpoint has the error of that one",
+    reported("public report from another endpoint that takes uploads only", "2026"),
+    assumed("that this endpoint has the error of that one"),
+    on=(UPLOAD, ADD_PART),
     rejects={"application/json": Case({"purpose": "user_data"}, on=UPLOAD)},
     accepts=[ANY_UPLOAD],
     fix="Send a multipart form; leave its content type, with the boundary, to the HTTP library.",
@@ -44,12 +44,10 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Could not parse multipart form"),
+    reported("https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"),
+    assumed("that all endpoints that accept forms have this error, for each of these defects"),
     on=(UPLOAD, ADD_PART, ADD_TO_CONTAINER, "POST /agents/{agent_name}/versions", "POST /skills/{name}/versions"),
-    error=bad_request("Could not parse multipart form"),
-    source=reported(
-        "https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"
-    ),
-    assumed="that all endpoints that accept forms have this error, for each of these defects",
     rejects=[Case(raw=ANY_UPLOAD.raw, headers={**_AUTH_HEADERS, "content-type": CONTENT_TYPE}, on=UPLOAD)],
     accepts=[ANY_UPLOAD],
     fix="Let the HTTP library make the form and its content type; set neither the header nor the length yourself.",
@@ -61,9 +59,9 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("'{name}' is a required property"),
-    source=reported("public reports of two origins, one with the whole error", "2026"),
-    assumed="that the file is looked for before the purpose",
+    bad_request("'{name}' is a required property"),
+    reported("public reports of two origins, one with the whole error", "2026"),
+    assumed("that the file is looked for before the purpose"),
     rejects={"file": upload("purpose=user_data", data=None), "purpose": upload()},
     accepts=[ANY_UPLOAD],
     fix="Send both `file`, as a file with a name, and `purpose`; a field without a name is not a file.",
@@ -77,13 +75,13 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("Additional properties are not allowed ({names} unexpected)"),
-    source=reported(
+    bad_request("Additional properties are not allowed ({names} unexpected)"),
+    reported(
         "https://community.openai.com/t/files-api-expires-after-parameter-not-accepted/1354804: of `expires_after`, "
         "which was not known then",
         "2025",
     ),
-    assumed="that any other name is refused like that one",
+    assumed("that any other name is refused like that one"),
     rejects={
         "'user' was": upload("purpose=user_data", "user=ann"),
         "'a', 'b' were": upload("purpose=batch", "a=1", "b=2"),
@@ -99,11 +97,9 @@ def upload_unknown_field(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(f"'{{purpose}}' is not one of {PURPOSES} - 'purpose'", "purpose"),
-    source=[
-        reported("public reports of two origins, one with the whole error", "2025"),
-        reported("https://github.com/irudnyts/openai/issues/66, with other values"),
-    ],
+    bad_request(f"'{{purpose}}' is not one of {PURPOSES} - 'purpose'", "purpose"),
+    reported("public reports of two origins, one with the whole error", "2025"),
+    reported("https://github.com/irudnyts/openai/issues/66, with other values"),
     rejects={"vector_store": upload("purpose=vector_store")},
     accepts=[upload(f"purpose={purpose}", name="a.jsonl") for purpose in PURPOSES],
     fix="Use `user_data` for input of responses, `assistants` for vector stores.",
@@ -115,9 +111,9 @@ def upload_purpose(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("{said} - 'expires_after.{name}'", "expires_after.{name}"),
-    source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
-    assumed="the words: those of the library that the endpoint's other errors are from",
+    bad_request("{said} - 'expires_after.{name}'", "expires_after.{name}"),
+    documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
+    assumed("the words: those of the library that the endpoint's other errors are from"),
     rejects={
         ("60 is less than the minimum of 3600", "seconds"): upload(
             "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=60"
@@ -156,8 +152,8 @@ def _seconds_problem(value: str) -> str:
 
 
 @rule(
-    error=bad_request("Invalid file format for {api} API. Must be .jsonl"),
-    source=reported("public notes on batches; public reports on fine-tuning", "2025"),
+    bad_request("Invalid file format for {api} API. Must be .jsonl"),
+    reported("public notes on batches; public reports on fine-tuning", "2025"),
     rejects={"Batch": upload("purpose=batch"), "Fine-Tuning": upload("purpose=fine-tune")},
     accepts=[upload("purpose=batch", name="a.jsonl")],
     fix="Name the file `….jsonl`, with one JSON object a line.",
@@ -170,8 +166,8 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("File is empty."),
-    source=reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
+    bad_request("File is empty."),
+    reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
     rejects=[upload("purpose=user_data", data="")],
     accepts=[ANY_UPLOAD],
     fix="Rewind the stream before it is sent: it may have been read already.",
@@ -183,11 +179,9 @@ def upload_empty(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("File is too large."),
-    source=[
-        reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
-        documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),
-    ],
+    bad_request("File is too large."),
+    reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
+    documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),
     rejects=[upload("purpose=user_data", account=Organization(largest_file=4))],
     accepts=[upload("purpose=user_data", account=Organization(largest_file=5))],
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",

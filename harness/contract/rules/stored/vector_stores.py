@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.classic import sources_of
 from harness.api.http.dialects import OPENAI
 from harness.api.resources.assistants import requested_stores
-from harness.contract.rule import Case, WorldView, after, documented, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, HI, UPLOAD_FILE, upload
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.core.account import PROJECT_ID
@@ -44,12 +44,12 @@ _MAKE_STORE = (
 
 
 @rule(
-    on="*{vector_store_id}*",
-    error=bad_request(
+    bad_request(
         "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.", "vector_store_id", "invalid_value"
     ),
-    source=reported("public code that handles it, in part", "2025"),
-    assumed="that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026",
+    reported("public code that handles it, in part", "2025"),
+    assumed("that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026"),
+    on="*{vector_store_id}*",
     rejects={"docs": "GET /vector_stores/docs"},
     fix="Pass the id of a vector store, not its name.",
 )
@@ -61,11 +61,9 @@ def vector_store_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"),
+    reported("public reports of two origins", "2026-02"),
     on="*{batch_id}*",
-    error=bad_request(
-        "Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"
-    ),
-    source=reported("public reports of two origins", "2026-02"),
     rejects={"vs_1": after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vs_1")},
     fix="Pass the id of a batch; the polling functions of some SDKs return the vector store's.",
 )
@@ -77,10 +75,10 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "No vector store found with id '{id}'.", "vector_store_id"),
+    reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
+    assumed("the full stop, as of a file in a vector store"),
     on="*{vector_store_id}*",
-    error=ApiError(404, "No vector store found with id '{id}'.", "vector_store_id"),
-    source=reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
-    assumed="the full stop, as of a file in a vector store",
     rejects={
         "vs_x": "GET /vector_stores/vs_x",
         "{0.id}": after(CREATE_STORE, "DELETE /vector_stores/{0.id}", "DELETE /vector_stores/{0.id}"),
@@ -99,12 +97,10 @@ def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
 
 
 @rule(
+    ApiError(404, "No file found with id '{id}' in vector store '{store}'."),
+    reported("https://github.com/mkdev-me/terraform-provider-openai/issues/35", "2025-10-28"),
+    reported("public notes of another origin, with the full stop", "2025"),
     on=f"* {STORE_PATH}/files/{{file_id}}*",
-    error=ApiError(404, "No file found with id '{id}' in vector store '{store}'."),
-    source=[
-        reported("https://github.com/mkdev-me/terraform-provider-openai/issues/35", "2025-10-28"),
-        reported("public notes of another origin, with the full stop", "2025"),
-    ],
     rejects={
         ("file-x", "{0.id}"): after(CREATE_STORE, "GET /vector_stores/{0.id}/files/file-x"),
         ("{0.id}", "{1.id}"): after(UPLOAD_FILE, CREATE_STORE, "DELETE /vector_stores/{1.id}/files/{0.id}"),
@@ -120,10 +116,10 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
 
 
 @rule(
+    bad_request("Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
+    documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
+    assumed("the words: those for any member that is missing"),
     on=CREATE_BATCH,
-    error=bad_request("Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
-    source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
-    assumed="the words: those for any member that is missing",
     rejects=[after(CREATE_STORE, Case({}, on="POST /vector_stores/{0.id}/file_batches"))],
     accepts=[after(UPLOAD_FILE, CREATE_STORE, Case({"files": [{"file_id": "{0.id}"}]}, on=_SECOND_BATCH))],
     fix="Name the files: `file_ids`, or `files` with attributes of their own.",
@@ -138,14 +134,14 @@ _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
 
 
 @rule(
-    on=CREATE_BATCH,
-    when="files",
-    error=bad_request(
+    bad_request(
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'file_ids' or 'files'.",
         code="mutually_exclusive_parameters",
     ),
-    source=documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
-    assumed="the words: those for the two ways to continue a conversation",
+    documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
+    assumed("the words: those for the two ways to continue a conversation"),
+    on=CREATE_BATCH,
+    when="files",
     rejects=[after(UPLOAD_FILE, CREATE_STORE, Case(_BOTH, on=_SECOND_BATCH))],
     accepts=[after(UPLOAD_FILE, CREATE_STORE, Case({**_BOTH, "file_ids": None}, on=_SECOND_BATCH))],
     fix="Name the files once: `file_ids`, or `files` with attributes of their own.",
@@ -157,10 +153,10 @@ def batch_of_both(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Files [{ids}] were not found"),
+    reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
+    assumed("that several are joined by a comma, and that those of a thread or an assistant get the same error"),
     on=ATTACH_FILES,
-    error=ApiError(404, "Files [{ids}] were not found"),
-    source=reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
-    assumed="that several are joined by a comma, and that those of a thread or an assistant get the same error",
     rejects={
         "file-x": after(CREATE_STORE, Case({"file_id": "file-x"}, on="POST /vector_stores/{0.id}/files")),
         "file-x, file-y": Case({"file_ids": ["file-x", "file-y"]}, on="POST /vector_stores"),
@@ -200,20 +196,18 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=ADD_FILES,
-    dialects=OPENAI,
-    error=bad_request(
+    bad_request(
         "Files with extensions [.csv] are not supported for retrieval. See "
         "https://platform.openai.com/docs/assistants/tools/file-search/supported-files",
         "{name}",
         "unsupported_file",
     ),
-    source=[
-        reported("public code that quotes the whole error, of `file_ids`", "2025"),
-        reported("public code of another origin that leaves such files out", "2025"),
-        reported("https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/454: of an attachment", "2025-06-12"),
-    ],
-    assumed="that `file_id` and `files` are named as `file_ids` is; of other extensions nothing is known",
+    reported("public code that quotes the whole error, of `file_ids`", "2025"),
+    reported("public code of another origin that leaves such files out", "2025"),
+    reported("https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/454: of an attachment", "2025-06-12"),
+    assumed("that `file_id` and `files` are named as `file_ids` is; of other extensions nothing is known"),
+    on=ADD_FILES,
+    dialects=OPENAI,
     rejects=[after(CSV_FILE, Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores"))],
     accepts=[after(UPLOAD_FILE, CREATE_FILLED_STORE)],
     fix="Convert the file, say to `.txt` or `.json`, or give it to the code interpreter.",
@@ -233,16 +227,14 @@ def csv_not_searchable(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Vector store {id} not found in organization {organization}, project {project}."),
+    recorded("a public project", "2026"),
+    reported("the tests of a public application, with the status: a key of another project", "2026"),
+    assumed("that it is said of the first one that is missing, and of OpenAI alone; the day when the words changed"),
     when="tools",
     mentions="file_search",
     dialects=OPENAI,
     since="2026",
-    error=ApiError(404, "Vector store {id} not found in organization {organization}, project {project}."),
-    source=[
-        recorded("a public project", "2026"),
-        reported("the tests of a public application, with the status: a key of another project", "2026"),
-    ],
-    assumed="that it is said of the first one that is missing, and of OpenAI alone; the day when the words changed",
     rejects={
         ("vs_x", "org-harness", PROJECT_ID): after(CREATE_STORE, _file_search_body("vs_x")),
         ("{0.id}", "org-harness", PROJECT_ID): after(
@@ -260,11 +252,11 @@ def file_search_store_missing(request: Request, world: WorldView) -> Iterator[Js
 
 
 @rule(
+    ApiError(404, "Vector store with id {ids} not found."),
+    reported("public notes of three origins, one with the status, one with the form of the ids", "2025-08-21"),
+    assumed("that there is neither `param` nor `code`"),
     when="tools",
     mentions="file_search",
-    error=ApiError(404, "Vector store with id {ids} not found."),
-    source=reported("public notes of three origins, one with the status, one with the form of the ids", "2025-08-21"),
-    assumed="that there is neither `param` nor `code`",
     rejects={
         "['vs_x']": after(CREATE_STORE, Case(_file_search_body("vs_x"), as_of="2025-12-31")),
         "['vs_y']": after(

@@ -28,11 +28,11 @@ PERMISSION_DENIED = (
 
 
 @rule(
+    gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
+    reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     reads=("request.root", "request.path"),
     on="*",
     dialects=AZURE,
-    error=gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
-    source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     rejects={
         ("org-harness", "write", "POST", "/openai/responses"): Case(
             {}, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}", account=Organization(scopes=frozenset())
@@ -55,21 +55,19 @@ _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
 
 
 @rule(
-    on="*",
-    dialects=FOUNDRY,
-    error=gateway_error(
+    gateway_error(
         401,
         "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/AIServices/agents/"
         "{action}` to perform `{method} /api/projects/{{projectName}}{path}` operation. For instructions on granting the "
         "necessary permissions, see https://aka.ms/FoundryPermissions.",
         "PermissionDenied",
     ),
-    source=[
-        reported("https://github.com/microsoft-foundry/foundry-samples/issues/692: the whole body", "2026-05-02"),
-        reported("https://github.com/Azure/azure-sdk-for-python/issues/44842", "2026-01-25"),
-        reported("https://github.com/davrous/AzureAgentToM365/issues/3: a path with an id", "2025-07-21"),
-        reported("https://github.com/microsoft/microsoft-foundry-for-vscode/issues/205: to read", "2025-10-21"),
-    ],
+    reported("https://github.com/microsoft-foundry/foundry-samples/issues/692: the whole body", "2026-05-02"),
+    reported("https://github.com/Azure/azure-sdk-for-python/issues/44842", "2026-01-25"),
+    reported("https://github.com/davrous/AzureAgentToM365/issues/3: a path with an id", "2025-07-21"),
+    reported("https://github.com/microsoft/microsoft-foundry-for-vscode/issues/205: to read", "2025-10-21"),
+    on="*",
+    dialects=FOUNDRY,
     rejects={
         ("org-harness", action, method, place): Case(
             body, on=f"{method} !{PROJECT_PATH}{path}", account=Organization(scopes=frozenset())
@@ -109,20 +107,18 @@ def _camel_case(name: str) -> str:
 
 
 @rule(
-    reads=(),
-    on="*",
-    dialects=AZURE_DIALECTS,
-    error=ApiError(
+    ApiError(
         429,
         "Too Many Requests",
         code="too_many_requests",
         type="too_many_requests",
         headers={"retry-after": "{wait}", "retry-after-ms": "{wait_ms}"},
     ),
-    source=[
-        reported("public reports of Azure OpenAI's Responses", "2026"),
-        reported("https://github.com/openai/codex/issues/1354: the message", "2025-06-20"),
-    ],
+    reported("public reports of Azure OpenAI's Responses", "2026"),
+    reported("https://github.com/openai/codex/issues/1354: the message", "2025-06-20"),
+    reads=(),
+    on="*",
+    dialects=AZURE_DIALECTS,
     rejects=[Case({}, on=ON_AZURE, account=Organization(rate_limit=RateLimit(3, 3, 1)))],
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
 )
@@ -133,21 +129,19 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=(CREATE_RESPONSE, "POST /responses/compact", "POST /responses/input_tokens"),
-    when="model",
-    reads=("agent_reference", "agent", "request.root", "world.account"),
-    dialects=AZURE_DIALECTS,
-    error=ApiError(
+    ApiError(
         404,
         "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
         "please wait a moment and try again.",
         code="DeploymentNotFound",
         body_template={"error": {"type": "{type}", "code": "{code}", "message": "{message}"}},
     ),
-    source=[
-        reported("a public recording of /openai/v1/responses", "2026-09-28"),
-        reported("https://github.com/langchain-ai/opengpts/issues/322: chat completions, without the type", "2024-04"),
-    ],
+    reported("a public recording of /openai/v1/responses", "2026-09-28"),
+    reported("https://github.com/langchain-ai/opengpts/issues/322: chat completions, without the type", "2024-04"),
+    on=(CREATE_RESPONSE, "POST /responses/compact", "POST /responses/input_tokens"),
+    when="model",
+    reads=("agent_reference", "agent", "request.root", "world.account"),
+    dialects=AZURE_DIALECTS,
     rejects=[Case({"model": "gpt-4o"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"])))],
     accepts=[
         Case({**VALID_BODY, "model": "", "agent_reference": HELPER_REFERENCE}, on=ON_FOUNDRY),

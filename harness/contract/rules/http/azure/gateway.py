@@ -12,7 +12,7 @@ from harness.api.http.dialects import (
     api_version,
     is_versioned,
 )
-from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     KEY_HEADERS,
     ON_AZURE,
@@ -37,18 +37,16 @@ def gateway_error(status: int, message: str, code: str) -> ApiError:
 
 
 @rule(
-    reads="request.headers.api-key",
-    dialects=AZURE_DIALECTS,
-    error=gateway_error(
+    gateway_error(
         401,
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
         "active subscription and use a correct regional API endpoint for your resource.",
         "401",
     ),
-    source=[
-        recorded("crmne/ruby_llm: another path of the same gateway", "2026-08-19"),
-        reported("https://github.com/SciSharp/BotSharp/issues/386", "2024-04-02"),
-    ],
+    recorded("crmne/ruby_llm: another path of the same gateway", "2026-08-19"),
+    reported("https://github.com/SciSharp/BotSharp/issues/386", "2024-04-02"),
+    reads="request.headers.api-key",
+    dialects=AZURE_DIALECTS,
     rejects=[Case({}, on=ON_AZURE, headers={"api-key": ""})],
     accepts=[Case(VALID_BODY, on=ON_AZURE, headers=KEY_HEADERS), Case(VALID_BODY, on=ON_FOUNDRY, headers=KEY_HEADERS)],
     fix="Send a key that the server knows in `api-key`; the mock accepts any unless it was started with `--keys`.",
@@ -64,13 +62,11 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
 
 
 @rule(
+    ApiError(401, UNAUTHORIZED, body_template={"statusCode": "{status}", "message": "{message}"}),
+    reported("https://github.com/Azure/azure-sdk-for-python/issues/44412: a Foundry project", "2025-12-12"),
+    reported("https://github.com/MuiseDestiny/zotero-gpt/issues/412: Azure OpenAI", "2025-02-08"),
     reads="request.headers.api-key",
     dialects=AZURE_DIALECTS,
-    error=ApiError(401, UNAUTHORIZED, body_template={"statusCode": "{status}", "message": "{message}"}),
-    source=[
-        reported("https://github.com/Azure/azure-sdk-for-python/issues/44412: a Foundry project", "2025-12-12"),
-        reported("https://github.com/MuiseDestiny/zotero-gpt/issues/412: Azure OpenAI", "2025-02-08"),
-    ],
     rejects={AZURE_AUDIENCE: Case({}, on=ON_AZURE, headers={}), FOUNDRY_AUDIENCE: Case({}, on=ON_FOUNDRY, headers={})},
     accepts=[Case(VALID_BODY, on=ON_AZURE, headers={"authorization": "Bearer eyJ0.fake"})],
     fix="Send `api-key: <key>`, or `Authorization: Bearer <token>` of a credential.",
@@ -82,13 +78,11 @@ def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
 
 
 @rule(
+    gateway_error(404, "Resource not found", "404"),
+    reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
+    reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
+    assumed("that paths of Responses have the error of those of chat completions, for a wrong method too"),
     on=NOT_AN_ENDPOINT,
-    error=gateway_error(404, "Resource not found", "404"),
-    source=[
-        reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
-        reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
-    ],
-    assumed="that paths of Responses have the error of those of chat completions, for a wrong method too",
     rejects=[Case({}, on="POST !/openai/v1/response")],
     fix="Check the path: `/openai/v1/…`, or `/openai/…?api-version=…`; responses are never below `/deployments/`.",
 )
@@ -111,11 +105,11 @@ NO_ROUTE = ApiError(
 
 
 @rule(
+    NO_ROUTE,
+    reported("a public client of a Foundry project", "2026"),
+    assumed("that a wrong method gets the same error"),
     on=NOT_AN_ENDPOINT,
     dialects=FOUNDRY,
-    error=NO_ROUTE,
-    source=reported("a public client of a Foundry project", "2026"),
-    assumed="that a wrong method gets the same error",
     rejects=[Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/response")],
     fix="Check the path: the project's endpoint, then `/openai/v1/…`.",
 )
@@ -125,10 +119,10 @@ def route_not_found(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    gateway_error(404, "Resource not found", "404"),
+    reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
+    assumed("that responses have the error of chat completions"),
     reads=("request.query", "request.root", "request.path"),
-    error=gateway_error(404, "Resource not found", "404"),
-    source=reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
-    assumed="that responses have the error of chat completions",
     rejects=[Case({}, on=ON_CLASSIC)],
     accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}"), Case(VALID_BODY, on=ON_AZURE)],
     fix="Add `?api-version=2025-04-01-preview`, or use the path `/openai/v1/…`, which needs none.",
@@ -140,9 +134,9 @@ def version_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
+    reported("public clients of Foundry projects", "2026"),
     dialects=FOUNDRY,
-    error=gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
-    source=reported("public clients of Foundry projects", "2026"),
     rejects=[Case({}, on=f"{ON_FOUNDRY}?api-version=v1")],
     accepts=[Case(VALID_BODY, on=ON_FOUNDRY)],
     since="2026-01-01",
@@ -155,12 +149,10 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    gateway_error(400, "API version not supported", "BadRequest"),
+    reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
+    reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
     reads=("request.query", "request.root", "request.path"),
-    error=gateway_error(400, "API version not supported", "BadRequest"),
-    source=[
-        reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
-        reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
-    ],
     rejects=[Case({}, on=f"{ON_AZURE}?api-version=2025-04-01-preview")],
     accepts=[
         Case(VALID_BODY, on=f"{ON_AZURE}?api-version=preview"),
@@ -178,12 +170,12 @@ def version_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    reads=("request.query", "request.root", "request.path"),
-    on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
-    error=gateway_error(
+    gateway_error(
         400, f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later", "BadRequest"
     ),
-    source=reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
+    reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
+    reads=("request.query", "request.root", "request.path"),
+    on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
     rejects=[Case({}, on=f"{ON_CLASSIC}?api-version=2024-10-21")],
     accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}")],
     fix=f"Use `api-version={FIRST_VERSION}` or a later one, or the path `/openai/v1/…`.",

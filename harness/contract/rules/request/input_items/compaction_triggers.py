@@ -22,13 +22,11 @@ def _triggers(request: Request) -> list[int]:
 
 
 @rule(
+    bad_request("Only one 'compaction_trigger' item may be provided.", "input"),
+    _LIVE_TESTS,
+    reported("the recorded refusal of another host of these models, in a public proxy", "2026-08"),
+    _CODE,
     reads="input",
-    error=bad_request("Only one 'compaction_trigger' item may be provided.", "input"),
-    source=[
-        _LIVE_TESTS,
-        reported("the recorded refusal of another host of these models, in a public proxy", "2026-08"),
-        _CODE,
-    ],
     rejects=[{"input": [_TRIGGER, HI, _TRIGGER], "max_output_tokens": 100}],
     accepts=[[HI, _TRIGGER]],
     fix="Send one `compaction_trigger`, as the last item.",
@@ -40,9 +38,10 @@ def compaction_trigger_twice(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
+    _LIVE_TESTS,
+    _CODE,
     reads="input",
-    error=bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
-    source=[_LIVE_TESTS, _CODE],
     rejects=[[_TRIGGER, HI]],
     fix="Send the `compaction_trigger` as the last item, and what follows it in the next request.",
 )
@@ -53,12 +52,13 @@ def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    reads=("input", "max_output_tokens"),
-    error=bad_request(
+    bad_request(
         f"'compaction_trigger' requires 'max_output_tokens' to be at least {_LEAST_OUTPUT} when specified.",
         "max_output_tokens",
     ),
-    source=[_LIVE_TESTS, _CODE],
+    _LIVE_TESTS,
+    _CODE,
+    reads=("input", "max_output_tokens"),
     rejects=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT - 1}],
     accepts=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT}],
     fix=f"Leave `max_output_tokens` out, or set at least {_LEAST_OUTPUT}.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from harness.api.models import Model
-from harness.contract.rule import RuleScope, documented, reported, rule
+from harness.contract.rule import RuleScope, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -27,12 +27,10 @@ def _updates(request: Request) -> Iterator[int]:
 
 
 @rule(
+    _update_error("this model"),
+    reported("https://github.com/openai/codex/issues/44751: the whole error", "2026-09"),
+    reported("public measurements: models before gpt-5.6 refuse it", "2026-10-01"),
     reads="input",
-    error=_update_error("this model"),
-    source=[
-        reported("https://github.com/openai/codex/issues/44751: the whole error", "2026-09"),
-        reported("public measurements: models before gpt-5.6 refuse it", "2026-10-01"),
-    ],
     rejects=[{**_UPDATED, "model": "gpt-5.5"}],
     accepts=[_UPDATED, {**_UPDATED, "model": "gpt-5.6-sol"}, {**_UPDATED, "model": "my-deployment"}],
     fix="Set the effort and the format in the request itself, or use a newer model.",
@@ -44,10 +42,10 @@ def configuration_update_unsupported(request: Request, family: Model | None) -> 
 
 
 @rule(
+    _update_error("pro or tournament models"),
+    documented("https://openrouter.ai/docs/cookbook: gpt-6-astra with `reasoning.mode: pro`", "2026-09"),
+    assumed("the param and the code, those of a model that takes no updates"),
     reads=("input", "reasoning"),
-    error=_update_error("pro or tournament models"),
-    source=documented("https://openrouter.ai/docs/cookbook: gpt-6-astra with `reasoning.mode: pro`", "2026-09"),
-    assumed="the param and the code, those of a model that takes no updates",
     rejects=[{**_UPDATED, "reasoning": {"mode": "pro"}}],
     accepts=[{**_UPDATED, "reasoning": {"mode": "standard"}}],
     fix="Leave out `reasoning.mode: pro`, or set the effort and the format in the request itself.",
@@ -59,8 +57,8 @@ def configuration_update_in_pro_mode(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=_update_error("compaction without a subsequent configuration update"),
-    source=reported("public measurements of two origins, with param", "2026-09-19"),
+    _update_error("compaction without a subsequent configuration update"),
+    reported("public measurements of two origins, with param", "2026-09-19"),
     rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, HI]}],
     accepts=[
         {"model": "gpt-6-astra", "input": [_COMPACTION, _UPDATE, HI]},
@@ -77,12 +75,10 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
-    source=[
-        reported("public report of a refusal, with its code and words", "2026-10"),
-        reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),
-    ],
-    assumed="that `param` is `input`",
+    bad_request("Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
+    reported("public report of a refusal, with its code and words", "2026-10"),
+    reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),
+    assumed("that `param` is `input`"),
     rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _UPDATE, HI]}],
     accepts=[{"model": "gpt-6-astra", "input": [_UPDATE, HI, _UPDATE, {"role": "user", "content": "again"}]}],
     fix="Merge them into one item.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from harness.contract.rule import recorded, reported, rule, shape
+from harness.contract.rule import assumed, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
@@ -29,8 +29,9 @@ declare(
 
     Parts of Chat Completions (`text`, `image_url`, `file`) end here.
     """,
-    error=_INVALID_VALUE,
-    source=[PROBED, reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14")],
+    _INVALID_VALUE,
+    PROBED,
+    reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14"),
     rejects={
         ("text", PART_TYPES): [{"role": "user", "content": [_part("text", text="x")]}],
         ("image_url", PART_TYPES): [{"role": "assistant", "content": [_part("image_url", image_url="x")]}],
@@ -44,8 +45,9 @@ declare(
 
     A part that is known but belongs elsewhere (`input_file`, `input_text` …) is reported at the part, without `.type`.
     """,
-    error=_INVALID_VALUE,
-    source=[PROBED, reported("public reports of three more origins", "2026-08-01")],
+    _INVALID_VALUE,
+    PROBED,
+    reported("public reports of three more origins", "2026-08-01"),
     rejects={
         (type, "'output_text' and 'refusal'"): {"input": [{"role": "assistant", "content": [_part(type)]}, HI]}
         for type in ("input_text", "input_file", "input_image", "input_audio", "computer_screenshot", "summary_text")
@@ -68,8 +70,9 @@ declare(
 declare(
     "user_content",
     """A user, system or developer message holds input parts only, or a string.""",
-    error=_INVALID_VALUE,
-    source=[PROBED, reported("public reports with shorter lists", "2025")],
+    _INVALID_VALUE,
+    PROBED,
+    reported("public reports with shorter lists", "2025"),
     rejects={
         ("output_text", "'input_text', 'input_image', 'input_file', 'scoped_content', and 'input_audio'"): [
             {"role": "user", "content": [_part("output_text", text="x")]}
@@ -82,8 +85,8 @@ declare(
 declare(
     "tool_output_content",
     """The array form of a tool output holds input parts only.""",
-    error=_INVALID_VALUE,
-    source=reported("public reports of two origins", "2026-08"),
+    _INVALID_VALUE,
+    reported("public reports of two origins", "2026-08"),
     rejects={
         ("output_text", "'input_text', 'input_image', 'input_file', and 'scoped_content'"): [
             CALL,
@@ -97,8 +100,8 @@ declare(
 declare(
     "web_search_action",
     """A web search action is a search, an opened page or a find in a page.""",
-    error=_INVALID_VALUE,
-    source=reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
+    _INVALID_VALUE,
+    reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
     rejects={
         ("other", "'search', 'open_page', and 'find_in_page'"): [
             {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "other"}}
@@ -112,18 +115,16 @@ _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
 
 
 @rule(
+    bad_request(
+        "Unknown parameter: 'input[{index}].action.sources'.", "input[{index}].action.sources", "unknown_parameter"
+    ),
+    reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),
+    reported("a public recording", "2026"),
+    recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
+    assumed("that it holds for every model and on every day, and not for an empty list, which the AI SDK sends"),
     when="input[]",
     items="web_search_call",
     mentions="sources",
-    error=bad_request(
-        "Unknown parameter: 'input[{index}].action.sources'.", "input[{index}].action.sources", "unknown_parameter"
-    ),
-    source=[
-        reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),
-        reported("a public recording", "2026"),
-        recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
-    ],
-    assumed="that it holds for every model and on every day, and not for an empty list, which the AI SDK sends",
     rejects={"1": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}, HI]},
     accepts=[
         [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": None}}, HI],

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
-from harness.contract.rule import reported, rule, shape
+from harness.contract.rule import assumed, reported, rule, shape
 from harness.contract.rules.example_requests import HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -30,21 +30,19 @@ shape(
     So does `previous_response_id`, whose end is not known to matter. An empty id is refused with the same words; the
     characters are looked at before the prefix.
     """,
-    error=bad_request(
+    bad_request(
         "Invalid '{path}': '{value}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
         "contained additional characters.",
         "{path}",
         "invalid_value",
     ),
-    source=[
-        reported("public probe table of ids", "2026"),
-        reported("public report of another origin", "2026-05-31"),
-        reported(
-            "https://github.com/ProjectTech4DevAI/kaapi-backend/issues/317 and the tests of another project: of "
-            "previous_response_id",
-            "2025-08-04",
-        ),
-    ],
+    reported("public probe table of ids", "2026"),
+    reported("public report of another origin", "2026-05-31"),
+    reported(
+        "https://github.com/ProjectTech4DevAI/kaapi-backend/issues/317 and the tests of another project: of "
+        "previous_response_id",
+        "2025-08-04",
+    ),
     rejects={
         ("input[0].id", ""): _reasoning_body(""),
         ("input[0].id", "rs_a:rs_b"): _reasoning_body("rs_a:rs_b"),
@@ -64,17 +62,13 @@ shape(
 
     The prefix is compared without its underscore. An id that is absent is fine.
     """,
-    error=bad_request(
-        "Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"
-    ),
-    source=[
-        reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
-        reported("public reports of six more origins", "2026-08"),
-        reported("public notes of a client: of the container of a code interpreter", "2026"),
-        reported("public reports of two origins, with the whole error: of a conversation", "2025-10"),
-        reported("pydantic-ai 2.68, without the words: of a response to compare with", "2026-11"),
-    ],
-    assumed="that these words are those of a conversation",
+    bad_request("Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"),
+    reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
+    reported("public reports of six more origins", "2026-08"),
+    reported("public notes of a client: of the container of a code interpreter", "2026"),
+    reported("public reports of two origins, with the whole error: of a conversation", "2025-10"),
+    reported("pydantic-ai 2.68, without the words: of a response to compare with", "2026-11"),
+    assumed("that these words are those of a conversation"),
     rejects={
         ("tools[0].container", "user", "cntr"): {"tools": [{"type": "code_interpreter", "container": "user"}]},
         ("input[0].id", "call_x", "fc"): _call_body("call_x"),
@@ -98,12 +92,12 @@ shape(
 
 
 @rule(
-    on=BY_RESPONSE_ID,
-    error=bad_request(
+    bad_request(
         "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
     ),
-    source=reported("public reports; other servers of this API copy the words", "2026"),
-    assumed="that all paths with an id have this error",
+    reported("public reports; other servers of this API copy the words", "2026"),
+    assumed("that all paths with an id have this error"),
+    on=BY_RESPONSE_ID,
     rejects={
         "abc": "GET /responses/abc",
         "compact": "GET /responses/compact",

@@ -10,7 +10,7 @@ from io import BytesIO
 from itertools import islice
 from threading import Lock
 
-from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
 from harness.contract.rules.request.input_items.media import (
     CHECKED_CHARACTERS,
     body_with_part,
@@ -99,14 +99,14 @@ BROKEN_PNG = (
 
 
 @rule(
-    mentions="image_url",
-    error=bad_request(
+    bad_request(
         "Invalid '{path}'. Expected a base64-encoded data URL with an image MIME type (e.g. "
         "'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got {what}.",
         "{path}",
         "invalid_value",
     ),
-    source=reported("public reports of four origins", "2026"),
+    reported("public reports of four origins", "2026"),
+    mentions="image_url",
     rejects={
         ("input[0].content[1].image_url", "an invalid base64-encoded value"): image_body("data:image/png;base64,@@"),
         ("input[0].content[1].image_url", "empty base64-encoded bytes"): image_body("data:image/png;base64,"),
@@ -136,17 +136,15 @@ def image_data_url(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    mentions="image_url",
-    error=bad_request(
+    bad_request(
         "The image data you provided does not represent a valid image. Please check your input and try again with one of "
         "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
         "input",
         "invalid_image",
     ),
-    source=[
-        reported("public reports of three origins", "2026"),
-        reported("public probe, project smg: a PNG whose data chunk is broken", "2026-10-09"),
-    ],
+    reported("public reports of three origins", "2026"),
+    reported("public probe, project smg: a PNG whose data chunk is broken", "2026-10-09"),
+    mentions="image_url",
     rejects=[image_body(BROKEN_PNG)],
     accepts=[image_body(PNG), image_body(GIF)],
     fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
@@ -164,13 +162,11 @@ def _join_lines(data: str) -> str:
 
 
 @rule(
+    bad_request("Failed to download file.", "url", "invalid_value"),
+    reported("https://github.com/strands-agents/harness-sdk/issues/3576: Azure", "2026"),
+    reported("public recordings of two origins: api.openai.com", "2026"),
+    assumed("that a Foundry project has the same error"),
     mentions="file_url",
-    error=bad_request("Failed to download file.", "url", "invalid_value"),
-    source=[
-        reported("https://github.com/strands-agents/harness-sdk/issues/3576: Azure", "2026"),
-        reported("public recordings of two origins: api.openai.com", "2026"),
-    ],
-    assumed="that a Foundry project has the same error",
     rejects=[body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})],
     fix="Send the file itself as `file_data`, or give an `http` or `https` address.",
 )
@@ -180,11 +176,11 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    mentions="image_url",
-    error=bad_request(
+    bad_request(
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"
     ),
-    source=reported("public reports of eight origins, one with the whole error", "2026"),
+    reported("public reports of eight origins, one with the whole error", "2026"),
+    mentions="image_url",
     rejects={
         "input[0].content[1].image_url": image_body("file:///tmp/cat.png"),
         "input[0].output.image_url": [
@@ -207,9 +203,9 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
 
 
 @rule(
+    bad_request("Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
+    reported("public report, of a file and of an address", "2026"),
     when=LIMITED_ACCOUNT,
-    error=bad_request("Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
-    source=reported("public report, of a file and of an address", "2026"),
     rejects={
         "https://example.org/cat.png": Case(
             image_body("https://example.org/cat.png"),

@@ -18,8 +18,9 @@ shape(
 
     `param` is the item, not its `type`. A type that is no string is printed empty.
     """,
-    error=bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
-    source=[PROBED, reported("public reports of 2025 with a shorter list", "2025")],
+    bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    PROBED,
+    reported("public reports of 2025 with a shorter list", "2025"),
     rejects={
         ("bogus_item", ITEM_TYPES): [{"type": "bogus_item"}],
         ("", ITEM_TYPES): [{"type": 7, "role": "user", "content": "x"}],
@@ -31,8 +32,9 @@ shape(
     __name__,
     "input_item_role",
     """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
-    error=bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
-    source=[PROBED, reported("public report of another origin", "2026")],
+    bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    PROBED,
+    reported("public report of another origin", "2026"),
     rejects={
         ("tool", "'assistant', 'system', 'developer', and 'user'"): [{"role": "tool", "content": "x"}],
         ("", "'assistant', 'system', 'developer', and 'user'"): [{}],
@@ -46,16 +48,12 @@ shape(
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
         code="missing_required_parameter",
     ),
-    source=[
-        reported(PROBE_ADDRESS, PROBE_DATE),
-        reported(
-            "public probe, project smg: an empty text gets a 400; that its words are these is assumed", "2026-10-09"
-        ),
-    ],
+    reported(PROBE_ADDRESS, PROBE_DATE),
+    reported("public probe, project smg: an empty text gets a 400; that its words are these is assumed", "2026-10-09"),
     rejects=[{"input": ""}],
     accepts=[
         after({"input": "hi"}, {"input": [], "previous_response_id": "{0.id}"}),

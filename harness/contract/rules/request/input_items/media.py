@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
-from harness.contract.rule import Case, RuleScope, after, recorded, reported, rule, shape
+from harness.contract.rule import Case, RuleScope, after, assumed, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -77,17 +77,15 @@ _SUPPORTED_FILES = (
 
 
 @rule(
-    mentions="input_image",
-    error=bad_request(
+    bad_request(
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'file_id' or "
         "'image_url'.",
         "{path}",
         "missing_mutually_exclusive_parameters",
     ),
-    source=[
-        reported("public log of a client of `POST /conversations/{id}/items`", "2026-06-21"),
-        reported("https://github.com/Menci/Floway, which repeats the API's error, the code included", "2026"),
-    ],
+    reported("public log of a client of `POST /conversations/{id}/items`", "2026-06-21"),
+    reported("https://github.com/Menci/Floway, which repeats the API's error, the code included", "2026"),
+    mentions="input_image",
     rejects={
         "input[0].content[1]": body_with_part(_BARE_IMAGE),
         "input[1].output[0]": [CALL, {**OUTPUT, "output": [_BARE_IMAGE]}],
@@ -113,18 +111,16 @@ def image_without_source(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    mentions=["input_image", "input_file"],
-    error=bad_request(
+    bad_request(
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
         "{path}",
         "mutually_exclusive_parameters",
     ),
-    source=[
-        reported("https://github.com/0xPlaygrounds/rig/issues/1429: of a file's address with a name", "2026-02-24"),
-        reported("https://github.com/langchain-ai/langchainjs/issues/9878: the same", "2026-01-27"),
-        reported("public probe: the same of `file_id` with a name, in a tool output", "2026"),
-        reported("https://github.com/Menci/Floway, which repeats the API's error: of pictures", "2026"),
-    ],
+    reported("https://github.com/0xPlaygrounds/rig/issues/1429: of a file's address with a name", "2026-02-24"),
+    reported("https://github.com/langchain-ai/langchainjs/issues/9878: the same", "2026-01-27"),
+    reported("public probe: the same of `file_id` with a name, in a tool output", "2026"),
+    reported("https://github.com/Menci/Floway, which repeats the API's error: of pictures", "2026"),
+    mentions=["input_image", "input_file"],
     rejects={
         ("input[0].content[1]", "'file_id' or 'image_url'"): body_with_part(
             {"type": "input_image", "image_url": "https://example.org/cat.png", "file_id": "file_1"}
@@ -151,11 +147,9 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request(f"{_EXPECTED_FILE} unsupported MIME type '{{mime}}'. {_SUPPORTED_FILES}", "{path}", "invalid_value"),
+    recorded("maruel/genai"),
     mentions="file_data",
-    error=bad_request(
-        f"{_EXPECTED_FILE} unsupported MIME type '{{mime}}'. {_SUPPORTED_FILES}", "{path}", "invalid_value"
-    ),
-    source=recorded("maruel/genai"),
     rejects={("input[0].content[1].file_data", "audio/mpeg"): file_body("data:audio/mpeg;base64,SUQzBAAAAAAAI1RTU0U=")},
     accepts=[file_body("data:application/pdf;base64,JVBERi0xLjQ="), file_body("data:text/plain;base64,SGVsbG8=")],
     fix="Send documents as `input_file`; audio and video are not accepted there.",
@@ -172,11 +166,11 @@ def _file_output(data: str) -> list[Json]:
 
 
 @rule(
+    bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
+    reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
+    assumed("the code, which is that of the other words; that a Foundry project has the same error"),
     mentions="file_data",
     dialects=AZURE_DIALECTS,
-    error=bad_request("Invalid '{path}'.", "{path}", "invalid_value"),
-    source=reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
-    assumed="the code, which is that of the other words; that a Foundry project has the same error",
     rejects={
         "input[1].output[0].file_data": Case(
             {"model": "gpt-4.1", "input": _file_output("JVBERi0xLjQ=")}, on="POST !/openai/v1/responses"
@@ -192,12 +186,10 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request(f"{_EXPECTED_FILE} a value without the 'data:' prefix.", "{path}", "invalid_value"),
+    reported("public reports of two origins, with the words for pictures and PDFs", "2026"),
+    reported("public probe, project smg: an empty text; that it has the same words is assumed", "2026-08-21"),
     mentions="file_data",
-    error=bad_request(f"{_EXPECTED_FILE} a value without the 'data:' prefix.", "{path}", "invalid_value"),
-    source=[
-        reported("public reports of two origins, with the words for pictures and PDFs", "2026"),
-        reported("public probe, project smg: an empty text; that it has the same words is assumed", "2026-08-21"),
-    ],
     rejects={
         "input[0].content[1].file_data": file_body("JVBERi0xLjQ="),
         "input[1].output[0].file_data": _file_output(""),
@@ -211,14 +203,10 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    bad_request(f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}", "{path}", "invalid_value"),
+    reported("https://github.com/vercel/ai/issues/7776: an address in place of the base64, gpt-4o", "2025-08-05"),
+    assumed("the param and the code: those of a file without a prefix"),
     mentions="file_data",
-    error=bad_request(
-        f"{_EXPECTED_FILE} an invalid base64-encoded value. {_SUPPORTED_FILES}", "{path}", "invalid_value"
-    ),
-    source=reported(
-        "https://github.com/vercel/ai/issues/7776: an address in place of the base64, gpt-4o", "2025-08-05"
-    ),
-    assumed="the param and the code: those of a file without a prefix",
     rejects={"input[0].content[1].file_data": file_body("data:application/pdf;base64,https://example.org/a.pdf")},
     accepts=[
         file_body("data:application/pdf;base64,JVBERi0xLjQ="),
@@ -242,15 +230,13 @@ shape(
     __name__,
     "file_needs_pdf",
     "A file had to be a PDF; texts and office documents have been accepted since.",
-    keyword=None,
-    when=(),
-    error=bad_request(
+    bad_request(
         "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
     ),
-    source=[
-        recorded("maruel/genai: a text file; accepted in a recording of 2025-06-16", "2025-05"),
-        reported("an issue of openai/openai-node", "2025-06-27"),
-    ],
+    recorded("maruel/genai: a text file; accepted in a recording of 2025-06-16", "2025-05"),
+    reported("an issue of openai/openai-node", "2025-06-27"),
+    keyword=None,
+    when=(),
     rejects={},
     until="2025-07",
     fix="Nothing is wrong any more: record the exchange again.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from harness.contract.rule import TRANSCRIPT_MEMBERS, RuleScope, after, documented, recorded, reported, rule
+from harness.contract.rule import TRANSCRIPT_MEMBERS, RuleScope, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -64,15 +64,13 @@ def _calling(call_id: str) -> Item:
 
 
 @rule(
+    bad_request("No tool output found for {kind} {call_id}.", "input"),
+    reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
+    reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
+    reported("https://github.com/microsoft/agent-framework/issues/7304: two calls, one output", "2026-07-24"),
+    reported("https://github.com/livekit/agents/issues/5136: a stored call, sent again, is accepted", "2026-03-18"),
+    documented(ASYNC_GUIDE, "2026"),
     items=tuple(CLIENT_CALL_NAMES),
-    error=bad_request("No tool output found for {kind} {call_id}.", "input"),
-    source=[
-        reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
-        reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
-        reported("https://github.com/microsoft/agent-framework/issues/7304: two calls, one output", "2026-07-24"),
-        reported("https://github.com/livekit/agents/issues/5136: a stored call, sent again, is accepted", "2026-03-18"),
-        documented(ASYNC_GUIDE, "2026"),
-    ],
     rejects={
         ("function call", "call_1"): [HI, CALL],
         **{
@@ -121,16 +119,14 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("No tool call found for {kind} with call_id {call_id}.", "input"),
+    recorded("vercel/ai", "2026"),
+    reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
+    reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
+    recorded("pydantic/pydantic-ai: the API's own tool search needs no pair by call_id", "2026-07-31"),
+    reported("https://github.com/openai/openai-agents-js/issues/1435: an output sent again in a chain"),
+    assumed("that two outputs of one call are refused in one request, too"),
     items=tuple(CALL_OF_OUTPUT),
-    error=bad_request("No tool call found for {kind} with call_id {call_id}.", "input"),
-    source=[
-        recorded("vercel/ai", "2026"),
-        reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
-        reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
-        recorded("pydantic/pydantic-ai: the API's own tool search needs no pair by call_id", "2026-07-31"),
-        reported("https://github.com/openai/openai-agents-js/issues/1435: an output sent again in a chain"),
-    ],
-    assumed="that two outputs of one call are refused in one request, too",
     rejects={
         ("function call output", "call_1"): [HI, OUTPUT],
         ("custom tool call output", "call_1"): [
@@ -178,13 +174,11 @@ _WARNED_CALL: Json = {
 
 
 @rule(
+    bad_request("Computer tool has unacknowledged safety check for {ids}", "input"),
+    reported("https://github.com/openai/openai-agents-python/issues/843: the whole error", "2025-06-11"),
+    reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
+    assumed("that it names all checks of a call that are not acknowledged, and no others"),
     items="computer_call_output",
-    error=bad_request("Computer tool has unacknowledged safety check for {ids}", "input"),
-    source=[
-        reported("https://github.com/openai/openai-agents-python/issues/843: the whole error", "2025-06-11"),
-        reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
-    ],
-    assumed="that it names all checks of a call that are not acknowledged, and no others",
     rejects={"['cu_sc_1']": [HI, _WARNED_CALL, _SCREENSHOT]},
     accepts=[
         [HI, _WARNED_CALL, {**_SCREENSHOT, "acknowledged_safety_checks": [{"id": "cu_sc_1"}]}],
@@ -204,9 +198,9 @@ def safety_check_unacknowledged(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("The following MCP approval requests do not have an approval: {ids}", "input"),
+    reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     items="mcp_approval_request",
-    error=bad_request("The following MCP approval requests do not have an approval: {ids}", "input"),
-    source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
         "mcpr_1": [HI, APPROVAL_REQUEST],
         "mcpr_1, mcpr_2": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}],
@@ -225,18 +219,16 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    items="mcp_approval_response",
-    error=bad_request(
+    bad_request(
         "The following MCP approval requests have approval responses but weren't passed as input: {ids}", "input"
     ),
-    source=[
-        reported("https://github.com/microsoft/agent-framework/pull/4054", "2026-02-18"),
-        reported("https://github.com/motojinc25/chatwalaau", "2026"),
-        reported(
-            "https://community.openai.com/t/incorrect-behavior-of-conversation-api-with-mcp-approval-output-item/1365706",
-            "2025",
-        ),
-    ],
+    reported("https://github.com/microsoft/agent-framework/pull/4054", "2026-02-18"),
+    reported("https://github.com/motojinc25/chatwalaau", "2026"),
+    reported(
+        "https://community.openai.com/t/incorrect-behavior-of-conversation-api-with-mcp-approval-output-item/1365706",
+        "2025",
+    ),
+    items="mcp_approval_response",
     rejects={
         "mcpr_2": [HI, {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2"}],
         "call_1, mcpr_2": [
@@ -267,11 +259,11 @@ _STRUCTURED: list[Json] = [{**_FUNCTION, "output_schema": {"type": "object"}}]
 
 
 @rule(
+    bad_request("Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
+    reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
+    assumed("the words, and that an output in parts is not looked at"),
     when="input[]",
     mentions="output_schema",
-    error=bad_request("Invalid 'input[{index}].output': the output of function '{name}' is not valid JSON.", "input"),
-    source=reported("https://github.com/openai/openai-agents-python/pull/3932: refused with a 400", "2026-07-24"),
-    assumed="the words, and that an output in parts is not looked at",
     rejects={
         ("2", "f"): {
             "input": [HI, {**CALL, **_PROGRAM}, {**OUTPUT, "output": "An error occurred."}],

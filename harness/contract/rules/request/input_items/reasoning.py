@@ -3,7 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI
-from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, Example, WorldView, after, recorded, reported, rule, shape
+from harness.contract.rule import (
+    TRANSCRIPT_MEMBERS,
+    Case,
+    Example,
+    WorldView,
+    after,
+    assumed,
+    recorded,
+    reported,
+    rule,
+    shape,
+)
 from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
@@ -17,12 +28,12 @@ shape(
     __name__,
     "effort_number",
     """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
-    error=bad_request(
+    bad_request(
         "Invalid type for '{path}': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer instead.",
         "{path}",
         "invalid_type",
     ),
-    source=PROBED,
+    PROBED,
     rejects={"reasoning.effort": {"reasoning": {"effort": 5}}},
     accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],
     fix="Use one of the listed values.",
@@ -49,39 +60,37 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
 
 
 @rule(
+    bad_request("Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
+    recorded("pydantic/pydantic-ai: refused by gpt-5", "2025-09-12"),
+    recorded(
+        "pydantic/pydantic-ai: taken by o3-mini, before a user's message and before its answer without id",
+        "2025-09-05",
+    ),
+    reported(
+        "https://github.com/openai/openai-agents-python/issues/1611: of a chain whose last response is not shown",
+        "2025-08-29",
+    ),
+    reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
+    reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
+    reported(
+        "https://github.com/openai/openai-agents-python/pull/3352: both of a conversation, the message without its id",
+        "2026-05-11",
+    ),
+    reported(
+        "https://github.com/openai/openai-node/issues/1791: o4-mini takes all items back, also when its output was "
+        "reasoning only",
+        "2026-03-24",
+    ),
+    reported(
+        "https://github.com/experientiallabs/experiential/pull/763: responses that end incomplete can be continued",
+        "2026-09-03",
+    ),
+    reported(
+        "a public probe of gpt-5-nano and gpt-5.4-mini: `store: false`, reasoning by its ciphertext is taken before the "
+        "next user's message, and last",
+        "2026-09-10",
+    ),
     when=TRANSCRIPT_MEMBERS,
-    error=bad_request("Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
-    source=[
-        recorded("pydantic/pydantic-ai: refused by gpt-5", "2025-09-12"),
-        recorded(
-            "pydantic/pydantic-ai: taken by o3-mini, before a user's message and before its answer without id",
-            "2025-09-05",
-        ),
-        reported(
-            "https://github.com/openai/openai-agents-python/issues/1611: of a chain whose last response is not shown",
-            "2025-08-29",
-        ),
-        reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
-        reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
-        reported(
-            "https://github.com/openai/openai-agents-python/pull/3352: both of a conversation, the message without its id",
-            "2026-05-11",
-        ),
-        reported(
-            "https://github.com/openai/openai-node/issues/1791: o4-mini takes all items back, also when its output was "
-            "reasoning only",
-            "2026-03-24",
-        ),
-        reported(
-            "https://github.com/experientiallabs/experiential/pull/763: responses that end incomplete can be continued",
-            "2026-09-03",
-        ),
-        reported(
-            "a public probe of gpt-5-nano and gpt-5.4-mini: `store: false`, reasoning by its ciphertext is taken before the "
-            "next user's message, and last",
-            "2026-09-10",
-        ),
-    ],
     rejects={"{0.output.0.id}": _reasoned([_THOUGHT, _AGAIN])},
     accepts=[
         *_after_reasoning_only({"previous_response_id": "{0.id}", "input": "go on"}),
@@ -146,14 +155,12 @@ def _read_message(item: Json) -> tuple[str, list[str]]:
 
 
 @rule(
-    when=TRANSCRIPT_MEMBERS,
-    error=bad_request(
+    bad_request(
         "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
     ),
-    source=[
-        reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
-        reported("public reports of three more origins", "2026-09"),
-    ],
+    reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
+    reported("public reports of three more origins", "2026-09"),
+    when=TRANSCRIPT_MEMBERS,
     rejects={("{0.output.1.id}", "message", "{0.output.0.id}"): _reasoned([_SAID, _AGAIN])},
     accepts=[[{"role": "assistant", "id": "msg_never", "content": "x"}, HI]],
     fix="Send the reasoning item before it, or the item without its id.",
@@ -172,14 +179,12 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
 
 
 @rule(
+    bad_request("Invalid item", "item", "invalid_item"),
+    reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
+    reported("https://github.com/openai/openai-agents-python/pull/3352: accepted with an id", "2026-05-11"),
+    assumed("that a conversation created with items gets the same error"),
     on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
     dialects=(OPENAI, AZURE),
-    error=bad_request("Invalid item", "item", "invalid_item"),
-    source=[
-        reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
-        reported("https://github.com/openai/openai-agents-python/pull/3352: accepted with an id", "2026-05-11"),
-    ],
-    assumed="that a conversation created with items gets the same error",
     rejects=[
         after(
             CREATE_CONVERSATION,

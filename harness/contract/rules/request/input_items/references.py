@@ -37,11 +37,9 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
 
 
 @rule(
-    error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
-    source=[
-        reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
-        reported("public probe, status 404", "2026-08"),
-    ],
+    ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
+    reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
+    reported("public probe, status 404", "2026-08"),
     rejects={
         ("msg_x", ""): [{"type": "item_reference", "id": "msg_x"}],
         ("rs_x", _STORE_HINT): {"store": False, "input": [{"type": "item_reference", "id": "rs_x"}, HI]},
@@ -55,16 +53,10 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
-        "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
-    ),
-    source=[
-        recorded(
-            "vercel/ai: an approval request in the chain; posit-dev/chatlas: messages that are taken", "2026-08-07"
-        ),
-        reported("https://github.com/vercel/ai/issues/18605", "2026-08-07"),
-        reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
-    ],
+    bad_request("Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"),
+    recorded("vercel/ai: an approval request in the chain; posit-dev/chatlas: messages that are taken", "2026-08-07"),
+    reported("https://github.com/vercel/ai/issues/18605", "2026-08-07"),
+    reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
     rejects={
         "fc_1": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT],
         "rs_1": [
@@ -105,12 +97,10 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
+    reported("https://github.com/can1357/oh-my-pi/issues/41", "2026-02-12"),
+    reported("public probe, status 404", "2026-08"),
     items="reasoning",
-    error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
-    source=[
-        reported("https://github.com/can1357/oh-my-pi/issues/41", "2026-02-12"),
-        reported("public probe, status 404", "2026-08"),
-    ],
     rejects={
         ("rs_x", ""): [{"type": "reasoning", "id": "rs_x", "summary": []}, HI],
         ("{0.output.0.id}", _STORE_HINT): after(
@@ -147,17 +137,15 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
 
 
 @rule(
-    when="input[]",
-    error=bad_request(
+    bad_request(
         "The encrypted content {which} could not be verified. Reason: {reason}", code="invalid_encrypted_content"
     ),
-    source=[
-        reported("https://github.com/smallmain/vscode-unify-chat-provider/issues/178", "2026-05-08"),
-        reported("https://github.com/openai/codex/issues/35334: a compaction", "2026-07-25"),
-        reported("https://github.com/edison7009/EchoBird/issues/255: an item without id", "2026-06-03"),
-        reported("https://docs.litellm.ai: two organizations", "2026-02-24"),
-        reported("https://github.com/maximhq/bifrost/issues/7729: another item's", "2026"),
-    ],
+    reported("https://github.com/smallmain/vscode-unify-chat-provider/issues/178", "2026-05-08"),
+    reported("https://github.com/openai/codex/issues/35334: a compaction", "2026-07-25"),
+    reported("https://github.com/edison7009/EchoBird/issues/255: an item without id", "2026-06-03"),
+    reported("https://docs.litellm.ai: two organizations", "2026-02-24"),
+    reported("https://github.com/maximhq/bifrost/issues/7729: another item's", "2026"),
+    when="input[]",
     rejects={
         ("for item rs_1", UNREADABLE): _reasoning_body("rs_1", "garbage"),
         ("for item cmp_1", UNREADABLE): [

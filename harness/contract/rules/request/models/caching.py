@@ -24,15 +24,13 @@ def _input_with_breakpoint(model: str) -> Json:
 
 
 @rule(
+    _unsupported("prompt_cache_options"),
+    reported("https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too: gpt-5-nano", "2026-09"),
+    reported("public notes of probes of six more origins, one with the code: gpt-5.5, and Azure's, too", "2026-10"),
+    _GUIDE,
+    _PARAM_ASSUMED,
     when="prompt_cache_options",
     reads=(),
-    error=_unsupported("prompt_cache_options"),
-    source=[
-        reported("https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too: gpt-5-nano", "2026-09"),
-        reported("public notes of probes of six more origins, one with the code: gpt-5.5, and Azure's, too", "2026-10"),
-        _GUIDE,
-        _PARAM_ASSUMED,
-    ],
     rejects=[{"model": "gpt-5.5", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}}],
     accepts=[
         {"model": "gpt-5.6-sol", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}},
@@ -48,16 +46,14 @@ def cache_options_unsupported(request: Request, family: Model | None) -> Iterato
 
 
 @rule(
+    _unsupported("prompt_cache_breakpoint"),
+    reported("https://github.com/Kilo-Org/kilocode/pull/13052: the words", "2026-08-10"),
+    reported("public notes of probes of five more origins, three with the code", "2026-10"),
+    _GUIDE,
+    _PARAM_ASSUMED,
     when="input",
     mentions="prompt_cache_breakpoint",
     reads="input",
-    error=_unsupported("prompt_cache_breakpoint"),
-    source=[
-        reported("https://github.com/Kilo-Org/kilocode/pull/13052: the words", "2026-08-10"),
-        reported("public notes of probes of five more origins, three with the code", "2026-10"),
-        _GUIDE,
-        _PARAM_ASSUMED,
-    ],
     rejects=[_input_with_breakpoint("gpt-5.5")],
     accepts=[_input_with_breakpoint("gpt-5.6"), _input_with_breakpoint("my-deployment")],
     fix="Leave the breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",

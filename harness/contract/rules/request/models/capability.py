@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, documented, recorded, reported, rule
+from harness.contract.rule import Case, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
@@ -14,17 +14,15 @@ TERRA = "gpt-5.6-terra"
 
 
 @rule(
-    when="text",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "text.verbosity",
         "unsupported_value",
     ),
-    source=[
-        reported("public reports of three origins: gpt-4.1-mini, gpt-4o-mini", "2026"),
-        reported("public reports of four more origins: models for Codex", "2026"),
-    ],
+    reported("public reports of three origins: gpt-4.1-mini, gpt-4o-mini", "2026"),
+    reported("public reports of four more origins: models for Codex", "2026"),
+    when="text",
+    reads=(),
     rejects={
         ("high", "gpt-5-codex", "'medium'"): Case(
             {"model": "gpt-5-codex", "text": {"verbosity": "high"}}, as_of="2026-06"
@@ -41,12 +39,12 @@ def verbosity_unsupported(request: Request, family: Model | None) -> Iterator[Js
 
 
 @rule(
-    when="prompt_cache_retention",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "This model is compatible only with 24h extended prompt caching", "prompt_cache_retention", "invalid_parameter"
     ),
-    source=PROBED,
+    PROBED,
+    when="prompt_cache_retention",
+    reads=(),
     rejects=[{"model": TERRA, "prompt_cache_retention": "in_memory"}],
     accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
     fix="Leave it out or ask for `24h`.",
@@ -59,16 +57,14 @@ def retention_unsupported(request: Request, family: Model | None) -> Iterator[Js
 
 
 @rule(
-    when="text",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `{model}`.",
         "text.format",
     ),
-    source=[
-        recorded("maruel/genai: gpt-4-turbo", "2025"),
-        reported("public reports of three more origins: gpt-3.5-turbo, the deep research models", "2026"),
-    ],
+    recorded("maruel/genai: gpt-4-turbo", "2025"),
+    reported("public reports of three more origins: gpt-3.5-turbo, the deep research models", "2026"),
+    when="text",
+    reads=(),
     rejects={
         "gpt-4-turbo": {
             "model": "gpt-4-turbo",
@@ -89,18 +85,16 @@ _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
 
 
 @rule(
-    reads="truncation",
-    error=bad_request(
+    bad_request(
         "Computer model {model} should be used with 'truncation=auto', found 'truncation={truncation}'.", "truncation"
     ),
-    source=[
-        recorded("a public project: disabled", "2026"),
-        reported(
-            "https://github.com/AIProxyTeam/AIProxySwift/pull/137: it is required, so its absence is refused",
-            "2025-04-13",
-        ),
-    ],
-    assumed="the words for its absence, those of `disabled`, the default; that a dated model is named as asked for",
+    recorded("a public project: disabled", "2026"),
+    reported(
+        "https://github.com/AIProxyTeam/AIProxySwift/pull/137: it is required, so its absence is refused",
+        "2025-04-13",
+    ),
+    assumed("the words for its absence, those of `disabled`, the default; that a dated model is named as asked for"),
+    reads="truncation",
     rejects={
         ("computer-use-preview", "disabled"): Case(
             {"model": "computer-use-preview", "truncation": "disabled"}, as_of="2026-06"
@@ -123,16 +117,12 @@ def truncation_unsupported(request: Request, family: Model | None) -> Iterator[J
 
 
 @rule(
+    bad_request("Invalid service_tier argument", "service_tier"),
+    reported("a public table of probes of 57 models: the families of gpt-4o and gpt-4.1, o1, o3-mini", "2026-08-17"),
+    reported("a public test with the whole error, of another tier", "2026-09"),
+    reported("the tests of inspect_ai, run against the API: gpt-4o", "2026"),
     when="service_tier",
     reads=(),
-    error=bad_request("Invalid service_tier argument", "service_tier"),
-    source=[
-        reported(
-            "a public table of probes of 57 models: the families of gpt-4o and gpt-4.1, o1, o3-mini", "2026-08-17"
-        ),
-        reported("a public test with the whole error, of another tier", "2026-09"),
-        reported("the tests of inspect_ai, run against the API: gpt-4o", "2026"),
-    ],
     rejects=[{"model": "gpt-4.1", "service_tier": "flex"}],
     accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
@@ -144,18 +134,14 @@ def flex_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
 
 
 @rule(
+    bad_request("Flex is not available for this model.", "service_tier"),
+    reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),
+    reported("a public log of a benchmark: gpt-5.3-codex", "2026-05-19"),
+    reported("a public note on a thread of the community, with the full stop", "2026-06"),
+    documented("https://developers.openai.com/api/docs/guides/flex-processing: not on GPT-6.2 and later", "2026-11"),
+    assumed("the param; that GPT-6.2 uses these words, as the newest models before it"),
     when="service_tier",
     reads=(),
-    error=bad_request("Flex is not available for this model.", "service_tier"),
-    source=[
-        reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),
-        reported("a public log of a benchmark: gpt-5.3-codex", "2026-05-19"),
-        reported("a public note on a thread of the community, with the full stop", "2026-06"),
-        documented(
-            "https://developers.openai.com/api/docs/guides/flex-processing: not on GPT-6.2 and later", "2026-11"
-        ),
-    ],
-    assumed="the param; that GPT-6.2 uses these words, as the newest models before it",
     rejects=[{"model": "gpt-5-pro", "service_tier": "flex"}],
     accepts=[{"model": "gpt-6.1-sol", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
@@ -174,16 +160,14 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
 
 
 @rule(
-    when="input[]",
-    error=bad_request(
+    bad_request(
         "Model '{model}' does not support image inputs. Try again with a vision model. To find out which models are "
         "vision-enabled, visit our our models documentation: https://platform.openai.com/docs/models",
         "input",
     ),
-    source=[
-        reported("a public example with the whole error, of another model of Foundry; `our our` is as quoted", "2026"),
-        reported("a public report: gpt-5.3-codex-spark, the first two sentences", "2026-09"),
-    ],
+    reported("a public example with the whole error, of another model of Foundry; `our our` is as quoted", "2026"),
+    reported("a public report: gpt-5.3-codex-spark, the first two sentences", "2026-09"),
+    when="input[]",
     rejects={"o3-mini": {"model": "o3-mini", "input": [{"role": "user", "content": [_IMAGE]}]}},
     accepts=[
         {"model": "o4-mini", "input": [{"role": "user", "content": [_IMAGE]}]},

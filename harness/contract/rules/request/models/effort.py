@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, after, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.models.sampling import TERRA, reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
@@ -13,19 +13,17 @@ from harness.core.exchange import Json, Request
 
 
 @rule(
-    when="reasoning",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "reasoning.effort",
         "unsupported_value",
     ),
-    source=[
-        PROBED,
-        reported("https://github.com/openai/codex/issues/6647", "2025-11-14"),
-        reported("https://github.com/Laisky/one-api/issues/266", "2025-11-14"),
-        reported("public reports of eight more origins", "2026-10"),
-    ],
+    PROBED,
+    reported("https://github.com/openai/codex/issues/6647", "2025-11-14"),
+    reported("https://github.com/Laisky/one-api/issues/266", "2025-11-14"),
+    reported("public reports of eight more origins", "2026-10"),
+    when="reasoning",
+    reads=(),
     rejects={
         ("minimal", "gpt-5.6-terra", "'none', 'low', 'medium', 'high', 'xhigh', and 'max'"): {
             "model": TERRA,
@@ -56,14 +54,14 @@ def effort_unsupported(request: Request, family: Model | None) -> Iterator[Json]
 
 
 @rule(
-    when="reasoning",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
         "reasoning.effort",
         "unsupported_parameter",
     ),
-    source=reported("public reports of three origins", "2026"),
+    reported("public reports of three origins", "2026"),
+    when="reasoning",
+    reads=(),
     rejects=[{"model": "gpt-4o", "reasoning": {"effort": "medium"}}],
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
@@ -75,10 +73,10 @@ def effort_without_reasoning(request: Request, family: Model | None) -> Iterator
 
 
 @rule(
+    bad_request("`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
+    recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
     when="reasoning",
     reads=(),
-    error=bad_request("`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
-    source=recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
     rejects=[{"model": "gpt-5.5", "reasoning": {"mode": "pro"}}],
     accepts=[
         {"model": "gpt-5.5", "reasoning": {"mode": "standard"}},
@@ -96,14 +94,14 @@ def mode_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
 
 
 @rule(
-    when="reasoning",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "reasoning.context",
         "unsupported_value",
     ),
-    source=recorded("pydantic/pydantic-ai: o3", "2026-07-24"),
+    recorded("pydantic/pydantic-ai: o3", "2026-07-24"),
+    when="reasoning",
+    reads=(),
     rejects={("all_turns", "o3", "'auto' and 'current_turn'"): {"model": "o3", "reasoning": {"context": "all_turns"}}},
     accepts=[
         {"model": "o3", "reasoning": {"context": "current_turn"}},
@@ -120,14 +118,14 @@ def context_unsupported(request: Request, family: Model | None) -> Iterator[Json
 
 
 @rule(
-    when="reasoning",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
         "reasoning.summary",
         "unsupported_parameter",
     ),
-    source=reported("public reports of two origins", "2026"),
+    reported("public reports of two origins", "2026"),
+    when="reasoning",
+    reads=(),
     rejects={"gpt-5.3-codex-spark": {"model": "gpt-5.3-codex-spark", "reasoning": {"summary": "auto"}}},
     fix="Leave `reasoning.summary` out.",
 )
@@ -138,14 +136,14 @@ def summary_unsupported(request: Request, family: Model | None) -> Iterator[Json
 
 
 @rule(
-    when="reasoning",
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
         "reasoning.summary",
         "unsupported_value",
     ),
-    source=reported("public reports of three origins: gpt-5-codex, gpt-5.1-codex, gpt-5.2-codex", "2026"),
+    reported("public reports of three origins: gpt-5-codex, gpt-5.1-codex, gpt-5.2-codex", "2026"),
+    when="reasoning",
+    reads=(),
     rejects={
         ("concise", "gpt-5.1-codex", "'detailed'"): Case(
             {"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}, as_of="2026-06"
@@ -163,10 +161,10 @@ def summary_value_unsupported(request: Request, family: Model | None) -> Iterato
 
 
 @rule(
+    bad_request("Encrypted content is not supported with this model.", "include"),
+    reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
     when="include",
     reads=(),
-    error=bad_request("Encrypted content is not supported with this model.", "include"),
-    source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
     rejects=[{"store": False, "include": ["reasoning.encrypted_content"]}],
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
     fix="Ask for encrypted reasoning only of models that reason.",
@@ -178,15 +176,13 @@ def encrypted_content_unsupported(request: Request, family: Model | None) -> Ite
 
 
 @rule(
-    on=("POST /assistants", "POST /assistants/{assistant_id}"),
-    dialects=OPENAI,
-    error=bad_request(
+    bad_request(
         "Unsupported value: 'reasoning_effort' does not support '{value}' with this model.", code="unsupported_value"
     ),
-    source=reported(
-        "https://github.com/openai/openai-python/issues/2112: from o1 to gpt-4, the whole error", "2025-02-12"
-    ),
-    assumed="that an effort that was sent is kept like the one that the API sets, and refused with its model as well",
+    reported("https://github.com/openai/openai-python/issues/2112: from o1 to gpt-4, the whole error", "2025-02-12"),
+    assumed("that an effort that was sent is kept like the one that the API sets, and refused with its model as well"),
+    on=("POST /assistants", "POST /assistants/{assistant_id}"),
+    dialects=OPENAI,
     rejects={
         "medium": after(
             Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.api.models import Model, is_forecast_gone, is_nonexistent_model
-from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -13,14 +13,12 @@ SCOPE = RuleScope(dialects=OPENAI)
 
 
 @rule(
+    ApiError(404, "Model not found {model}", "model"),
+    recorded("pydantic/pydantic-ai: eight models that were shut down on 2026-07-23", "2026-08-03"),
+    reported("the public probes of smg: computer-use-preview", "2026-08-21"),
+    reported("a public report of LLMTornado, with param and code: gpt-image-1-mini", "2026-02"),
+    reported("the tests of a public command line tool: sora-2, sora-2-pro", "2025-11"),
     reads=("world.account", "world.as_of"),
-    error=ApiError(404, "Model not found {model}", "model"),
-    source=[
-        recorded("pydantic/pydantic-ai: eight models that were shut down on 2026-07-23", "2026-08-03"),
-        reported("the public probes of smg: computer-use-preview", "2026-08-21"),
-        reported("a public report of LLMTornado, with param and code: gpt-image-1-mini", "2026-02"),
-        reported("the tests of a public command line tool: sora-2, sora-2-pro", "2025-11"),
-    ],
     rejects={
         "gpt-5-codex": {"model": "gpt-5-codex", "temperature": 0.5},
         "o4-mini-deep-research-2025-06-26": {"model": "o4-mini-deep-research-2025-06-26"},
@@ -50,17 +48,13 @@ def model_gone(request: Request, world: WorldView, family: Model | None) -> Iter
 
 
 @rule(
+    bad_request("The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"),
+    recorded("pydantic/pydantic-ai: gpt-5-search-api", "2026-08-03"),
+    reported("https://github.com/Laisky/one-api/issues/88: gpt-4o-search-preview", "2025-06-22"),
+    reported("https://github.com/truefoundry/models/pull/2006: the models for audio and for search", "2026-08-04"),
+    reported("the tests of a public command line tool: gpt-4o-transcribe, gpt-image-1", "2025-11"),
+    reported("a public audit of every listed model: transcribe, audio, realtime, search, moderation", "2026-09-29"),
     reads=("world.account", "world.as_of"),
-    error=bad_request(
-        "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
-    ),
-    source=[
-        recorded("pydantic/pydantic-ai: gpt-5-search-api", "2026-08-03"),
-        reported("https://github.com/Laisky/one-api/issues/88: gpt-4o-search-preview", "2025-06-22"),
-        reported("https://github.com/truefoundry/models/pull/2006: the models for audio and for search", "2026-08-04"),
-        reported("the tests of a public command line tool: gpt-4o-transcribe, gpt-image-1", "2025-11"),
-        reported("a public audit of every listed model: transcribe, audio, realtime, search, moderation", "2026-09-29"),
-    ],
     rejects={
         "gpt-5-search-api": {"model": "gpt-5-search-api"},
         "gpt-4o-transcribe": {"model": "gpt-4o-transcribe"},
@@ -76,14 +70,12 @@ def model_not_served(request: Request, world: WorldView, family: Model | None) -
 
 
 @rule(
+    bad_request("The requested model, '{model}' was not found.", "model", "model_not_found"),
+    reported("the tests of a public command line tool: embeddings, dall-e, davinci-002", "2025-11"),
+    reported("a public diagnosis of an image editor: gpt-image-1.5", "2026-04-17"),
+    reported("the notes of a public agent on opencode: gpt-image-1.5", "2026"),
+    assumed("the param and the code of the errors beside it; the sources have the words"),
     reads="world.account",
-    error=bad_request("The requested model, '{model}' was not found.", "model", "model_not_found"),
-    source=[
-        reported("the tests of a public command line tool: embeddings, dall-e, davinci-002", "2025-11"),
-        reported("a public diagnosis of an image editor: gpt-image-1.5", "2026-04-17"),
-        reported("the notes of a public agent on opencode: gpt-image-1.5", "2026"),
-    ],
-    assumed="the param and the code of the errors beside it; the sources have the words",
     rejects={
         "text-embedding-3-small": {"model": "text-embedding-3-small"},
         "gpt-image-1.5": {"model": "gpt-image-1.5"},
@@ -105,17 +97,15 @@ _ASKS_A_MODEL = (
 
 
 @rule(
+    bad_request("The requested model '{model}' does not exist.", "model", "model_not_found"),
+    reported("https://github.com/openai/openai-assistants-quickstart/issues/1: of an assistant", "2024-05-01"),
+    recorded("maruel/genai, posit-dev/chatlas, 0xPlaygrounds/rig", "2026"),
+    recorded("pydantic/pydantic-ai: eleven names that look like models", "2026-08-03"),
+    recorded("newrelic/newrelic-python-agent", "2026-07-21"),
+    recorded("open-telemetry/opentelemetry-python-contrib", "2026-04-18"),
+    reported("https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter", "2026-08-30"),
     reads=("world.account", "world.as_of"),
     on=_ASKS_A_MODEL,
-    error=bad_request("The requested model '{model}' does not exist.", "model", "model_not_found"),
-    source=[
-        reported("https://github.com/openai/openai-assistants-quickstart/issues/1: of an assistant", "2024-05-01"),
-        recorded("maruel/genai, posit-dev/chatlas, 0xPlaygrounds/rig", "2026"),
-        recorded("pydantic/pydantic-ai: eleven names that look like models", "2026-08-03"),
-        recorded("newrelic/newrelic-python-agent", "2026-07-21"),
-        recorded("open-telemetry/opentelemetry-python-contrib", "2026-04-18"),
-        reported("https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter", "2026-08-30"),
-    ],
     rejects={
         "": {"model": ""},
         "gpt-9": Case({"model": "gpt-9"}, account=Organization(models=frozenset(["gpt-4.1"]))),
@@ -152,19 +142,15 @@ def model_not_found(request: Request, world: WorldView, family: Model | None) ->
 
 
 @rule(
+    bad_request("The requested model '{model}' cannot be used with the Assistants API.", "model", "unsupported_model"),
+    reported("public notes of a grading pipeline: gpt-5.1", "2026-03-31"),
+    reported(
+        "https://github.com/alexrudall/ruby-openai/issues/611: the whole error, of gpt-5-mini, since listed as served",
+        "2025-08-08",
+    ),
+    assumed("that the type, the param and the code are those of the error of gpt-5-mini"),
     reads="world.account",
     on=_ASKS_A_MODEL[1:],
-    error=bad_request(
-        "The requested model '{model}' cannot be used with the Assistants API.", "model", "unsupported_model"
-    ),
-    source=[
-        reported("public notes of a grading pipeline: gpt-5.1", "2026-03-31"),
-        reported(
-            "https://github.com/alexrudall/ruby-openai/issues/611: the whole error, of gpt-5-mini, since listed as served",
-            "2025-08-08",
-        ),
-    ],
-    assumed="that the type, the param and the code are those of the error of gpt-5-mini",
     rejects={name: Case({"model": name}, on=_CREATE_ASSISTANT) for name in ("gpt-5.1", "gpt-5.1-2025-11-13")},
     accepts=[
         *(Case({"model": name}, on=_CREATE_ASSISTANT) for name in ("gpt-4.1", "gpt-5-mini")),

@@ -22,10 +22,10 @@ def _research(*tools: Json) -> Case:
 
 
 @rule(
+    bad_request("Deep research models only support the {kinds} tools.", "tools"),
+    reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     when="tools",
     reads=(),
-    error=bad_request("Deep research models only support the {kinds} tools.", "tools"),
-    source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     rejects={
         "'web_search_preview', 'code_interpreter', 'mcp', and 'file_search'": _research(
             {"type": "web_search_preview"}, {"type": "function", "name": "f", "parameters": {}, "strict": False}
@@ -41,12 +41,10 @@ def research_tools_only(request: Request, family: Model | None) -> Iterator[Json
 
 
 @rule(
+    bad_request("Deep research models require at least one of {kinds} tools.", "tools"),
+    recorded("pydantic/pydantic-ai", "2026-03-06"),
+    reported("https://github.com/CherryHQ/cherry-studio/issues/11914", "2025-12-14"),
     reads="tools",
-    error=bad_request("Deep research models require at least one of {kinds} tools.", "tools"),
-    source=[
-        recorded("pydantic/pydantic-ai", "2026-03-06"),
-        reported("https://github.com/CherryHQ/cherry-studio/issues/11914", "2025-12-14"),
-    ],
     rejects={
         "'web_search_preview', 'mcp', or 'file_search'": Case(
             {"model": "o3-deep-research", "temperature": 0.5}, as_of=_THEN

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model, When
 from harness.api.responses import LOGPROBS
-from harness.contract.rule import Case, recorded, reported, rule
+from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import bad_request
@@ -26,15 +26,13 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
 
 
 @rule(
+    bad_request("Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
+    recorded("vercel/ai"),
+    reported(PROBE_ADDRESS, PROBE_DATE),
+    reported("https://github.com/brainlid/langchain/pull/428: `top_p: 1` is refused from gpt-5.2 on", "2025-12-23"),
+    assumed("that the model's default is accepted, such as `temperature: 1`"),
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
     reads="reasoning",
-    error=bad_request("Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
-    source=[
-        recorded("vercel/ai"),
-        reported(PROBE_ADDRESS, PROBE_DATE),
-        reported("https://github.com/brainlid/langchain/pull/428: `top_p: 1` is refused from gpt-5.2 on", "2025-12-23"),
-    ],
-    assumed="that the model's default is accepted, such as `temperature: 1`",
     rejects={
         "temperature": {"model": TERRA, "temperature": 0.5},
         "top_p": {"model": TERRA, "top_p": 1},
@@ -70,10 +68,11 @@ def sampling_unsupported(request: Request, family: Model | None) -> Iterator[Jso
 
 
 @rule(
+    bad_request("logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
+    recorded("maruel/genai"),
+    reported(PROBE_ADDRESS, PROBE_DATE),
     when=("include", "top_logprobs"),
     reads="reasoning",
-    error=bad_request("logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
-    source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
     rejects=[{"model": TERRA, "top_logprobs": 1}],
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
     fix="Ask for logprobs of models that do not reason.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
-from harness.contract.rule import Case, RuleScope, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.account import Organization
 from harness.core.errors import bad_request
@@ -32,16 +32,14 @@ def _offer(*tools: Json) -> Json:
 
 
 @rule(
-    mentions="defer_loading",
-    error=bad_request(
+    bad_request(
         "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", "tools.defer_loading"
     ),
-    source=[
-        reported("https://github.com/pydantic/pydantic-ai: verified live on gpt-5.6", "2026-08"),
-        reported("https://github.com/router-for-me/CLIProxyAPI/issues/3008, with the whole error", "2026"),
-        reported("https://github.com/Wei-Shaw/sub2api/issues/5942", "2026-08-21"),
-    ],
-    assumed="that it holds for MCP servers and custom tools as for functions",
+    reported("https://github.com/pydantic/pydantic-ai: verified live on gpt-5.6", "2026-08"),
+    reported("https://github.com/router-for-me/CLIProxyAPI/issues/3008, with the whole error", "2026"),
+    reported("https://github.com/Wei-Shaw/sub2api/issues/5942", "2026-08-21"),
+    assumed("that it holds for MCP servers and custom tools as for functions"),
+    mentions="defer_loading",
     rejects=[_offer(DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL)],
     accepts=[
         _offer(DEFERRED_FUNCTION, TOOL_SEARCH),
@@ -63,17 +61,15 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
 
 
 @rule(
-    mentions="tool_search",
-    error=bad_request(
+    bad_request(
         "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
         "tools.tool_search",
     ),
-    source=[
-        reported("https://github.com/justrach/codegraff/issues/746", "2026-09-05"),
-        reported("public reports of five more origins, of a namespace without deferred functions too", "2026-07"),
-        recorded("langchain-ai/langchain: a search by the client needs none", "2026-03"),
-    ],
-    assumed="that param is `tools.tool_search`, as for `tools.defer_loading`",
+    reported("https://github.com/justrach/codegraff/issues/746", "2026-09-05"),
+    reported("public reports of five more origins, of a namespace without deferred functions too", "2026-07"),
+    recorded("langchain-ai/langchain: a search by the client needs none", "2026-03"),
+    assumed("that param is `tools.tool_search`, as for `tools.defer_loading`"),
+    mentions="tool_search",
     rejects=[_offer(TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE)],
     accepts=[
         _offer(CLIENT_TOOL_SEARCH),
@@ -96,14 +92,14 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    mentions="tool_search",
-    error=bad_request(
+    bad_request(
         "Missing required parameter: 'tools[{index}].description'.",
         "tools[{index}].description",
         "missing_required_parameter",
     ),
-    source=reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
-    assumed="the words",
+    reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
+    assumed("the words"),
+    mentions="tool_search",
     rejects={"0": _offer({**TOOL_SEARCH, "execution": "client", "parameters": {"type": "object"}})},
     accepts=[_offer(CLIENT_TOOL_SEARCH), _offer(DEFERRED_FUNCTION, TOOL_SEARCH)],
     fix="Describe what the search finds.",
@@ -116,16 +112,14 @@ def search_undescribed(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    mentions="tool_search",
-    error=bad_request(
+    bad_request(
         "Invalid Value: 'tools.tool_search.description'. Server-executed tool_search does not accept a description.",
         "tools",
     ),
-    source=[
-        reported("https://github.com/router-for-me/CLIProxyAPI/issues/3043, with the whole error", "2026-04-25"),
-        reported("public notes of a user of Codex behind a relay, with the whole error", "2026-04"),
-        reported("the code of a public gateway, which strips it for OpenAI", "2026"),
-    ],
+    reported("https://github.com/router-for-me/CLIProxyAPI/issues/3043, with the whole error", "2026-04-25"),
+    reported("public notes of a user of Codex behind a relay, with the whole error", "2026-04"),
+    reported("the code of a public gateway, which strips it for OpenAI", "2026"),
+    mentions="tool_search",
     rejects=[_offer(DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": "Finds tools."})],
     accepts=[_offer(CLIENT_TOOL_SEARCH), _offer(DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": None})],
     fix="Leave `description` out, or search in the client (`execution: client`).",
@@ -152,28 +146,22 @@ def _history_body(*items: Json, tools: list[Json]) -> Json:
 
 
 @rule(
-    when="input[]",
-    items="function_call",
-    error=bad_request(
+    bad_request(
         "Missing namespace for function_call '{name}'. It does not exist in the default namespace. Round-trip the "
         "model's function_call item with its namespace field included.",
         "input[{index}].namespace",
     ),
-    source=[
-        recorded("vercel/ai"),
-        reported(
-            "https://github.com/dust-tt/dust/pull/31323: a live test, what the search of the input has found",
-            "2026-08-28",
-        ),
-        reported("https://github.com/vercel/ai/pull/15193", "2026-05-12"),
-        reported("https://github.com/earendil-works/pi/issues/7709", "2026-08-06"),
-        reported(
-            "https://github.com/experientiallabs/experiential/pull/784: a namespace, nothing deferred", "2026-09-04"
-        ),
-        reported(
-            "public notes of a live probe: before the search, or offered undeferred too, it is taken", "2026-10-05"
-        ),
-    ],
+    recorded("vercel/ai"),
+    reported(
+        "https://github.com/dust-tt/dust/pull/31323: a live test, what the search of the input has found",
+        "2026-08-28",
+    ),
+    reported("https://github.com/vercel/ai/pull/15193", "2026-05-12"),
+    reported("https://github.com/earendil-works/pi/issues/7709", "2026-08-06"),
+    reported("https://github.com/experientiallabs/experiential/pull/784: a namespace, nothing deferred", "2026-09-04"),
+    reported("public notes of a live probe: before the search, or offered undeferred too, it is taken", "2026-10-05"),
+    when="input[]",
+    items="function_call",
     rejects={
         "f": _history_body(*_SEARCH_ITEMS, CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
         "g": _history_body({**CALL, "name": "g"}, tools=[{**CRM_NAMESPACE, "tools": [{**FUNCTION_TOOL, "name": "g"}]}]),

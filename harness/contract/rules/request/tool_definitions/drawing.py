@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE
-from harness.contract.rule import Case, RuleScope, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
@@ -26,24 +26,20 @@ def _draw_on_azure(**headers: str) -> Case:
 
 
 @rule(
-    reads=f"request.headers.{IMAGE_DEPLOYMENT}",
-    mentions='"image_generation"',
-    dialects=AZURE,
-    since="2026-07-09",
-    error=bad_request(
+    bad_request(
         f"imagegen deployment must be provided through header: {IMAGE_DEPLOYMENT}",
         "tools",
         "invalid_request_error",
         IMAGE_ERROR,
     ),
-    source=[
-        reported("https://github.com/editor-code-assistant/eca/issues/612: the whole body", "2026-09-18"),
-        reported("https://github.com/openai/codex/issues/31815", "2026-07-09"),
-        reported(
-            "public notes of a live probe: with a namespace `image_gen` too, which alone is accepted", "2026-08-10"
-        ),
-        reported("public reports of three more origins", "2026"),
-    ],
+    reported("https://github.com/editor-code-assistant/eca/issues/612: the whole body", "2026-09-18"),
+    reported("https://github.com/openai/codex/issues/31815", "2026-07-09"),
+    reported("public notes of a live probe: with a namespace `image_gen` too, which alone is accepted", "2026-08-10"),
+    reported("public reports of three more origins", "2026"),
+    reads=f"request.headers.{IMAGE_DEPLOYMENT}",
+    mentions='"image_generation"',
+    dialects=AZURE,
+    since="2026-07-09",
     rejects=[_draw_on_azure()],
     accepts=[_draw_on_azure(**{IMAGE_DEPLOYMENT: "gpt-image-2"})],
     fix=f"Name a deployment that generates images, in the header `{IMAGE_DEPLOYMENT}`.",
@@ -67,20 +63,18 @@ def _draw(**settings: str | int) -> Json:
 
 
 @rule(
-    mentions='"input_fidelity"',
-    since="2026-07-05",
-    error=bad_request(
+    bad_request(
         "The model '{model}' does not support the 'input_fidelity' parameter.",
         "tools",
         "invalid_input_fidelity_model",
         IMAGE_ERROR,
     ),
-    source=[
-        reported("public reports of five origins, of the Images API: gpt-image-2", "2026-07-05"),
-        reported("the same of both models 2.5, by two origins", "2026-09-20"),
-        reported("a public program: the Responses API refuses it as well", "2026"),
-    ],
-    assumed="param, that of other errors about the tool",
+    reported("public reports of five origins, of the Images API: gpt-image-2", "2026-07-05"),
+    reported("the same of both models 2.5, by two origins", "2026-09-20"),
+    reported("a public program: the Responses API refuses it as well", "2026"),
+    assumed("param, that of other errors about the tool"),
+    mentions='"input_fidelity"',
+    since="2026-07-05",
     rejects={
         "gpt-image-2": _draw(model="gpt-image-2", input_fidelity="high"),
         "gpt-image-2.5-flare": _draw(model="gpt-image-2.5-flare", input_fidelity="low"),
@@ -107,16 +101,14 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
 
 
 @rule(
+    bad_request("Invalid size '{size}'. {reason}", "tools", "invalid_value", IMAGE_ERROR),
+    reported("public logs of two programs, with the whole error: too few pixels", "2026-05-20"),
+    reported("the records of two more, with the whole error: edges that 16 does not divide", "2026-05-24"),
+    reported("public reports of twelve origins, of the Images API: the other reasons", "2026-09"),
+    assumed("the order of the reasons, where a size has two"),
     reads=(),
     mentions='"size"',
     since="2026-04-21",
-    error=bad_request("Invalid size '{size}'. {reason}", "tools", "invalid_value", IMAGE_ERROR),
-    source=[
-        reported("public logs of two programs, with the whole error: too few pixels", "2026-05-20"),
-        reported("the records of two more, with the whole error: edges that 16 does not divide", "2026-05-24"),
-        reported("public reports of twelve origins, of the Images API: the other reasons", "2026-09"),
-    ],
-    assumed="the order of the reasons, where a size has two",
     rejects={
         ("256x256", "Requested resolution is below the current minimum pixel budget."): _draw(
             model="gpt-image-2", size="256x256"
@@ -166,18 +158,16 @@ def _size_problems(size: str) -> Iterator[str]:
 
 
 @rule(
-    reads=(),
-    mentions='"output_compression"',
-    error=bad_request(
+    bad_request(
         "Compression less than 100 is not supported for PNG output format",
         "tools",
         "invalid_png_output_compression",
         IMAGE_ERROR,
     ),
-    source=[
-        reported("the tests of a public program, with the whole error of the Responses API", "2026"),
-        reported("public reports of four more origins, of the Images API", "2026-06-17"),
-    ],
+    reported("the tests of a public program, with the whole error of the Responses API", "2026"),
+    reported("public reports of four more origins, of the Images API", "2026-06-17"),
+    reads=(),
+    mentions='"output_compression"',
     rejects=[_draw(output_format="png", output_compression=99)],
     accepts=[
         _draw(output_format="png", output_compression=100),
@@ -195,19 +185,17 @@ def image_compression_of_png(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    reads=(),
-    mentions='"transparent"',
-    error=bad_request(
+    bad_request(
         "Transparent background is not supported for JPEG output format",
         "tools",
         "invalid_transparent_background_output_format",
         IMAGE_ERROR,
     ),
-    source=[
-        reported("the notes of a live probe, with the whole error of the Images API", "2026-08-23"),
-        reported("public reports of three more origins: the message", "2026"),
-    ],
-    assumed="param, that of other errors about the tool",
+    reported("the notes of a live probe, with the whole error of the Images API", "2026-08-23"),
+    reported("public reports of three more origins: the message", "2026"),
+    assumed("param, that of other errors about the tool"),
+    reads=(),
+    mentions='"transparent"',
     rejects=[_draw(background="transparent", output_format="jpeg")],
     accepts=[
         _draw(background="transparent"),

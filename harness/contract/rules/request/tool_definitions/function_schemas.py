@@ -7,7 +7,7 @@ from typing import Any
 from harness.api.models import Model
 from harness.api.strict_schema import function_problems
 from harness.contract.compile_schema import find_schema_problem
-from harness.contract.rule import Case, RuleScope, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
@@ -55,34 +55,30 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 
 
 @rule(
+    _INVALID,
+    reported("public reports of three origins", "2026"),
+    reported("https://github.com/goruck/home-generative-agent/pull/545", "2026-08-12"),
+    reported("https://github.com/langchain-ai/langchainjs/issues/9804", "2026-01"),
+    reported("https://github.com/BerriAI/litellm/pull/38792: unions by model, and pull/38837: Azure's", "2026-08-29"),
+    reported("https://github.com/FoundationAgents/OpenManus/issues/1162: a schema that is none", "2025-06"),
+    reported("https://github.com/BerriAI/litellm/pull/40485 and three more origins: patterns", "2026-09"),
+    reported("https://github.com/apexive/odoo-llm/issues/212: a schema without a type", "2025-12"),
+    reported("https://github.com/camel-ai/camel/issues/3001 and three more origins: $ref with keywords", "2026-03"),
+    reported("https://github.com/BuilderIO/agent-native/pull/3085: formats", "2026-08"),
+    reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
+    reported("public notes of five origins: the paths inside of one type among several", "2026-09-06"),
+    reported("https://github.com/mastra-ai/mastra/issues/19273 and eight more origins: propertyNames", "2026-09"),
+    reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
+    reported(
+        "https://github.com/SamSaffron/term-llm/pull/180 and four more origins: a required property of free form",
+        "2026-09",
+    ),
+    reported(
+        "public probe, project smg: {} and null in strict mode; that null has the words of {} is assumed",
+        "2026-08-21",
+    ),
     when="tools",
     reads=(),
-    error=_INVALID,
-    source=[
-        reported("public reports of three origins", "2026"),
-        reported("https://github.com/goruck/home-generative-agent/pull/545", "2026-08-12"),
-        reported("https://github.com/langchain-ai/langchainjs/issues/9804", "2026-01"),
-        reported(
-            "https://github.com/BerriAI/litellm/pull/38792: unions by model, and pull/38837: Azure's", "2026-08-29"
-        ),
-        reported("https://github.com/FoundationAgents/OpenManus/issues/1162: a schema that is none", "2025-06"),
-        reported("https://github.com/BerriAI/litellm/pull/40485 and three more origins: patterns", "2026-09"),
-        reported("https://github.com/apexive/odoo-llm/issues/212: a schema without a type", "2025-12"),
-        reported("https://github.com/camel-ai/camel/issues/3001 and three more origins: $ref with keywords", "2026-03"),
-        reported("https://github.com/BuilderIO/agent-native/pull/3085: formats", "2026-08"),
-        reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
-        reported("public notes of five origins: the paths inside of one type among several", "2026-09-06"),
-        reported("https://github.com/mastra-ai/mastra/issues/19273 and eight more origins: propertyNames", "2026-09"),
-        reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
-        reported(
-            "https://github.com/SamSaffron/term-llm/pull/180 and four more origins: a required property of free form",
-            "2026-09",
-        ),
-        reported(
-            "public probe, project smg: {} and null in strict mode; that null has the words of {} is assumed",
-            "2026-08-21",
-        ),
-    ],
     rejects={
         **{
             ("f", problem): _function_body(strict=False, type="object", properties={"a": {"type": "string"}}, **members)
@@ -172,13 +168,11 @@ def _with_tools(parameters: Json) -> Json:
 
 
 @rule(
+    _INVALID,
+    reported("https://github.com/Wei-Shaw/sub2api/issues/5479 and 5820: the whole error, in a namespace", "2026-08-19"),
+    assumed("that what a tool search has found is checked, too"),
     when="input[]",
     mentions=('"additional_tools"', '"tool_search_output"'),
-    error=_INVALID,
-    source=reported(
-        "https://github.com/Wei-Shaw/sub2api/issues/5479 and 5820: the whole error, in a namespace", "2026-08-19"
-    ),
-    assumed="that what a tool search has found is checked, too",
     rejects={
         ("f", "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."): _with_tools(
             {"oneOf": [{"type": "object"}]}
@@ -213,26 +207,20 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
 
 
 @rule(
+    bad_request(
+        "Invalid JSON schema: regex lookaround is not supported. Found at {place}.", "{path}", "invalid_json_schema"
+    ),
+    reported("https://github.com/decolua/9router/issues/1556: gpt-5.5, with param and code", "2026-05-29"),
+    reported("https://github.com/Kilo-Org/kilocode/issues/10179: gpt-5.5, in $defs; gpt-5.4 takes it", "2026-05-27"),
+    reported("https://github.com/existential-birds/daydream/issues/304: in text.format.schema", "2026-08-05"),
+    reported("https://github.com/vercel/ai/pull/21037: a strict function", "2026-09-17"),
+    reported("https://github.com/cline/cline/pull/14019: gpt-6-astra, on Azure, too", "2026-09-10"),
+    reported("https://github.com/pleaseai/shunt/pull/558: refused once, and accepted in later probes", "2026-09-14"),
+    assumed("that it is accepted with `strict: false`: no report says so, and the accepted probes may have had it"),
     when=("tools", "text"),
     reads=(),
     mentions=("(?=", "(?!", "(?<=", "(?<!"),
     since="2026-05-24",
-    error=bad_request(
-        "Invalid JSON schema: regex lookaround is not supported. Found at {place}.", "{path}", "invalid_json_schema"
-    ),
-    source=[
-        reported("https://github.com/decolua/9router/issues/1556: gpt-5.5, with param and code", "2026-05-29"),
-        reported(
-            "https://github.com/Kilo-Org/kilocode/issues/10179: gpt-5.5, in $defs; gpt-5.4 takes it", "2026-05-27"
-        ),
-        reported("https://github.com/existential-birds/daydream/issues/304: in text.format.schema", "2026-08-05"),
-        reported("https://github.com/vercel/ai/pull/21037: a strict function", "2026-09-17"),
-        reported("https://github.com/cline/cline/pull/14019: gpt-6-astra, on Azure, too", "2026-09-10"),
-        reported(
-            "https://github.com/pleaseai/shunt/pull/558: refused once, and accepted in later probes", "2026-09-14"
-        ),
-    ],
-    assumed="that it is accepted with `strict: false`: no report says so, and the accepted probes may have had it",
     rejects={
         "$.properties.email.pattern": _function(_closed(email=_EMAIL)),
         "$.properties.to.items.pattern": _function(_closed(to={"type": "array", "items": _EMAIL}), model="gpt-6-sol"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.api.tools import function_namespaces
-from harness.contract.rule import RuleScope, WorldView, reported, rule
+from harness.contract.rule import RuleScope, WorldView, assumed, reported, rule
 from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -17,13 +17,11 @@ def _offer(model: str, *tools: Json) -> Json:
 
 
 @rule(
+    bad_request("Hosted tool '{type}' is not supported with {model}.", "tools"),
+    reported("Azure-Samples/computer-use, issue 8: the words, of a deployment", "2025-04-01"),
+    reported("recorded by ruby-openai: file_search of gpt-4", "2025"),
+    reported("public reports of two more origins", "2025-09"),
     until="2025-12",
-    error=bad_request("Hosted tool '{type}' is not supported with {model}.", "tools"),
-    source=[
-        reported("Azure-Samples/computer-use, issue 8: the words, of a deployment", "2025-04-01"),
-        reported("recorded by ruby-openai: file_search of gpt-4", "2025"),
-        reported("public reports of two more origins", "2025-09"),
-    ],
     rejects={("file_search", "gpt-4"): _offer("gpt-4", {"type": "file_search", "vector_store_ids": ["vs_1"]})},
     fix="Declare tools that the model has, or use another model.",
 )
@@ -33,15 +31,13 @@ def hosted_tool_unsupported(request: Request, family: Model | None) -> Iterator[
 
 
 @rule(
+    bad_request("Tool '{type}' is not supported with {model}.", "tools"),
+    reported("public reports of twelve origins", "2026-08"),
+    reported(
+        "public logs of four origins, of gpt-4o-mini, gpt-4.1, gpt-5 and gpt-5.4-nano: the snapshot", "2026-09-28"
+    ),
     reads=(),
     since="2026-01",
-    error=bad_request("Tool '{type}' is not supported with {model}.", "tools"),
-    source=[
-        reported("public reports of twelve origins", "2026-08"),
-        reported(
-            "public logs of four origins, of gpt-4o-mini, gpt-4.1, gpt-5 and gpt-5.4-nano: the snapshot", "2026-09-28"
-        ),
-    ],
     rejects={
         ("shell", "gpt-4o-mini-2024-07-18"): _offer(
             "gpt-4o-mini", {"type": "shell", "environment": {"type": "container_auto"}}
@@ -73,11 +69,9 @@ def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]
 
 
 @rule(
+    bad_request("Parameter 'filters' not supported with model '{model}'", "tools"),
+    reported("public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"),
     reads=(),
-    error=bad_request("Parameter 'filters' not supported with model '{model}'", "tools"),
-    source=reported(
-        "public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"
-    ),
     rejects={
         "gpt-4.1-mini": _offer("gpt-4.1-mini", {"type": "web_search", "filters": {"allowed_domains": ["example.com"]}})
     },
@@ -106,13 +100,11 @@ _UNUSABLE_WITH_MINIMAL = {
 
 
 @rule(
+    bad_request("The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
+    reported("https://github.com/dimagi/open-chat-studio/issues/2583: file_search, the whole error", "2025-12-15"),
+    reported("public reports of two origins", "2026"),
     when="reasoning",
     reads="tools",
-    error=bad_request("The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
-    source=[
-        reported("https://github.com/dimagi/open-chat-studio/issues/2583: file_search, the whole error", "2025-12-15"),
-        reported("public reports of two origins", "2026"),
-    ],
     rejects={
         "file_search": {
             "model": "gpt-5",
@@ -145,18 +137,16 @@ _IMAGEGEN, _WEB_NAMESPACE = _namespace("image_gen", "", "imagegen"), _namespace(
 
 
 @rule(
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
         "tools",
     ),
-    source=[
-        reported(
-            "https://github.com/router-for-me/CLIProxyAPI/issues/4187: gpt-5.4 and gpt-5.5, not gpt-5.6", "2026-07-10"
-        ),
-        reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is accepted", "2026-07-12"),
-        reported("public reports of eight more origins", "2026-08"),
-    ],
+    reported(
+        "https://github.com/router-for-me/CLIProxyAPI/issues/4187: gpt-5.4 and gpt-5.5, not gpt-5.6", "2026-07-10"
+    ),
+    reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is accepted", "2026-07-12"),
+    reported("public reports of eight more origins", "2026-08"),
+    reads=(),
     rejects=[_offer("gpt-5.5", _IMAGEGEN, {"type": "image_generation"})],
     accepts=[
         _offer("gpt-5.6-sol", _IMAGEGEN, {"type": "image_generation"}),
@@ -173,16 +163,14 @@ def function_named_like_hosted(request: Request, family: Model | None) -> Iterat
 
 
 @rule(
-    reads=(),
-    error=bad_request(
+    bad_request(
         "Invalid Value: 'tools.namespace'. User-defined namespace '{name}' collides with an existing tool namespace.",
         "tools.namespace",
     ),
-    source=[
-        reported("https://github.com/openai/codex/issues/28464: image_gen, gpt-5.5", "2026-06-16"),
-        reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
-    ],
-    assumed="that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there",
+    reported("https://github.com/openai/codex/issues/28464: image_gen, gpt-5.5", "2026-06-16"),
+    reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
+    assumed("that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there"),
+    reads=(),
     rejects={"web": _offer("gpt-5.5", _WEB_NAMESPACE, {"type": "web_search"})},
     accepts=[_offer("gpt-5.5", _WEB_NAMESPACE), _offer("gpt-5.6-sol", _WEB_NAMESPACE, {"type": "web_search"})],
     fix="Name the namespace differently.",

@@ -6,7 +6,7 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
 from harness.api.models import Model
 from harness.api.tools import declared_tools
-from harness.contract.rule import Case, WorldView, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -17,23 +17,21 @@ _RESERVED_BY_ALL = "2026-07-21"
 
 
 @rule(
+    bad_request(
+        "The function name '{name}' is reserved for use by this model. Please use a different function name.", "tools"
+    ),
+    reported(
+        "https://github.com/onyx-dot-app/onyx/pull/13235: all models of OpenAI, in production; not Azure",
+        "2026-07-21",
+    ),
+    reported("https://github.com/Kohaku-Lab/KohakuTerrarium/issues/80: gpt-5.6-sol", "2026-07-22"),
+    reported("https://github.com/avante-corp/avante.nvim/issues/1890: o4-mini, in chat completions", "2025-04-17"),
+    reported("https://github.com/UKGovernmentBEIS/inspect_ai/pull/1736: of the Responses API, too", "2025-04-26"),
     when="tools",
     reads="world.as_of",
     mentions='"python"',
     dialects=OPENAI,
     since="2025-04-16",
-    error=bad_request(
-        "The function name '{name}' is reserved for use by this model. Please use a different function name.", "tools"
-    ),
-    source=[
-        reported(
-            "https://github.com/onyx-dot-app/onyx/pull/13235: all models of OpenAI, in production; not Azure",
-            "2026-07-21",
-        ),
-        reported("https://github.com/Kohaku-Lab/KohakuTerrarium/issues/80: gpt-5.6-sol", "2026-07-22"),
-        reported("https://github.com/avante-corp/avante.nvim/issues/1890: o4-mini, in chat completions", "2025-04-17"),
-        reported("https://github.com/UKGovernmentBEIS/inspect_ai/pull/1736: of the Responses API, too", "2025-04-26"),
-    ],
     rejects={"python": {"tools": [_PYTHON]}},
     accepts=[
         Case({"tools": [_PYTHON]}, as_of="2026-07-20"),
@@ -78,22 +76,18 @@ _NAMESPACE = ("namespace", "collaboration")
 
 
 @rule(
-    when=("tools", "input[]"),
-    mentions='"collaboration"',
-    dialects=OPENAI,
-    since="2026-07-09",
-    error=bad_request(
+    bad_request(
         "Invalid Value: 'tools'. Function 'collaboration.{name}' is reserved for use by this model and must match the "
         "configured schema.",
         "tools",
     ),
-    source=[
-        reported(
-            "https://github.com/openai/codex/issues/31864: gpt-5.6-sol, another schema of spawn_agent", "2026-07-09"
-        ),
-        reported("the notes of a public load balancer: gpt-6-luna, send_message that is not encrypted", "2026-10-01"),
-    ],
-    assumed="of the configured schema only this is known: `message` is encrypted",
+    reported("https://github.com/openai/codex/issues/31864: gpt-5.6-sol, another schema of spawn_agent", "2026-07-09"),
+    reported("the notes of a public load balancer: gpt-6-luna, send_message that is not encrypted", "2026-10-01"),
+    assumed("of the configured schema only this is known: `message` is encrypted"),
+    when=("tools", "input[]"),
+    mentions='"collaboration"',
+    dialects=OPENAI,
+    since="2026-07-09",
     rejects={"spawn_agent": {"model": "gpt-5.6-sol", "tools": [_agents("spawn_agent")]}},
     accepts=[
         {"model": "gpt-5.6-sol", "tools": [_agents("spawn_agent", encrypted=True)]},
@@ -122,22 +116,20 @@ def _parameters(function: Json) -> Json:
 
 
 @rule(
+    bad_request(
+        "Invalid Value: 'tools'. Function 'functions.{name}' declares encrypted parameters but is not configured for "
+        "encrypted tool use by this model.",
+        "tools",
+    ),
+    reported("https://github.com/openai/codex/issues/26753: the whole body, for three models", "2026-06-06"),
+    reported("https://github.com/decolua/9router/issues/1758: gpt-5.5", "2026-06-09"),
+    reported("https://github.com/paradigmxyz/centaur/pull/499", "2026-06-11"),
+    assumed("that models with a namespace `collaboration` accept them outside it, too"),
     when="tools",
     reads=(),
     mentions='"encrypted"',
     dialects=OPENAI,
     since="2026-06-06",
-    error=bad_request(
-        "Invalid Value: 'tools'. Function 'functions.{name}' declares encrypted parameters but is not configured for "
-        "encrypted tool use by this model.",
-        "tools",
-    ),
-    source=[
-        reported("https://github.com/openai/codex/issues/26753: the whole body, for three models", "2026-06-06"),
-        reported("https://github.com/decolua/9router/issues/1758: gpt-5.5", "2026-06-09"),
-        reported("https://github.com/paradigmxyz/centaur/pull/499", "2026-06-11"),
-    ],
-    assumed="that models with a namespace `collaboration` accept them outside it, too",
     rejects={"spawn_agent": {"model": "gpt-5.5", **_alone("spawn_agent", encrypted=True)}},
     accepts=[
         {"model": "gpt-5.5", **_alone("spawn_agent")},
@@ -156,18 +148,16 @@ def encrypted_parameters_unsupported(request: Request, family: Model | None) -> 
 
 
 @rule(
+    bad_request(
+        "Invalid Value: 'tools'. Namespace 'collaboration' is reserved for encrypted tool use by this model.", "tools"
+    ),
+    reported("https://github.com/openai/codex/issues/31882: gpt-5.6 on Azure", "2026-07-09"),
+    reported("https://github.com/openai/codex/issues/31875: gpt-5.6-sol on Azure", "2026-07-09"),
+    assumed("the param of the errors beside it"),
     when=("tools", "input[]"),
     mentions='"collaboration"',
     dialects=AZURE_DIALECTS,
     since="2026-07-09",
-    error=bad_request(
-        "Invalid Value: 'tools'. Namespace 'collaboration' is reserved for encrypted tool use by this model.", "tools"
-    ),
-    source=[
-        reported("https://github.com/openai/codex/issues/31882: gpt-5.6 on Azure", "2026-07-09"),
-        reported("https://github.com/openai/codex/issues/31875: gpt-5.6-sol on Azure", "2026-07-09"),
-    ],
-    assumed="the param of the errors beside it",
     rejects=[_on_azure("gpt-5.6-sol", _agents("spawn_agent", encrypted=True))],
     accepts=[
         _on_azure("gpt-5.5", _agents("spawn_agent")),

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.api.http.dialects import agent_of
 from harness.api.models import Model
-from harness.contract.rule import Case, RuleScope, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -32,16 +32,14 @@ def _chosen_tool_names(choice: object) -> list[str]:
 
 
 @rule(
+    bad_request("Tool choice '{type}' not found in 'tools' parameter.", "tool_choice"),
+    recorded("a public project: a function, gpt-5-nano", "2026-01-19"),
+    reported(
+        "https://github.com/vllm-project/vllm/pull/40399, which asked the API, with an empty list, too",
+        "2026-04-20",
+    ),
+    assumed("that a tool of another type was named alike, and when the words changed"),
     until="2026-09",
-    error=bad_request("Tool choice '{type}' not found in 'tools' parameter.", "tool_choice"),
-    source=[
-        recorded("a public project: a function, gpt-5-nano", "2026-01-19"),
-        reported(
-            "https://github.com/vllm-project/vllm/pull/40399, which asked the API, with an empty list, too",
-            "2026-04-20",
-        ),
-    ],
-    assumed="that a tool of another type was named alike, and when the words changed",
     rejects={
         "function": {"tool_choice": {"type": "function", "name": "f"}},
         "image_generation": {"tools": [], "tool_choice": {"type": "image_generation"}},
@@ -62,11 +60,9 @@ def chosen_tool_without_tools(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
-    source=[
-        reported("public reports of three origins: required", "2026-10-07"),
-        reported("public report of a function that is named: gpt-6-luna", "2026-10-07"),
-    ],
+    bad_request("Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
+    reported("public reports of three origins: required", "2026-10-07"),
+    reported("public report of a function that is named: gpt-6-luna", "2026-10-07"),
     rejects={"required": {"tool_choice": "required"}, "f": {"tool_choice": {"type": "function", "name": "f"}}},
     accepts=[{"tool_choice": "auto"}, {"tool_choice": "none"}],
     fix="Declare the tool, or leave the choice out.",
@@ -87,16 +83,12 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
 
 
 @rule(
-    error=bad_request("Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
-    source=[
-        reported("public reports of two origins", "2026"),
-        reported(
-            "public reports of four origins: a function that is none of the tools is named by its type", "2026-09-11"
-        ),
-        reported("a changelog of vercel/ai: a hosted tool is chosen by its type, no function of its name", "2026-07"),
-        reported("pydantic-ai 2.68, of `additional_tools`, in `allowed_tools`, too", "2026-11"),
-    ],
-    assumed="that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name",
+    bad_request("Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
+    reported("public reports of two origins", "2026"),
+    reported("public reports of four origins: a function that is none of the tools is named by its type", "2026-09-11"),
+    reported("a changelog of vercel/ai: a hosted tool is chosen by its type, no function of its name", "2026-07"),
+    reported("pydantic-ai 2.68, of `additional_tools`, in `allowed_tools`, too", "2026-11"),
+    assumed("that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name"),
     rejects={
         "custom": {**_CHOICE_AMONG_ADDED, "model": "gpt-5.5"},
         "image_generation": {"tools": [FUNCTION_TOOL], "tool_choice": {"type": "image_generation"}},

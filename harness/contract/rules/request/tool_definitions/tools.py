@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -27,16 +27,14 @@ _TUNNEL = f"tunnel_{'0' * 32}"
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'server_url', "
         "'connector_id', or 'tunnel_id'.",
         "{path}",
         "missing_mutually_exclusive_parameters",
     ),
-    source=[
-        reported("public notes of two origins on agents of Foundry, one with the code", "2026"),
-        reported("public notes of a third, from before there were tunnels", "2026"),
-    ],
+    reported("public notes of two origins on agents of Foundry, one with the code", "2026"),
+    reported("public notes of a third, from before there were tunnels", "2026"),
     rejects={"tools[0]": {"tools": [{"type": "mcp", "server_label": "a"}]}},
     accepts=[{"tools": [_mcp_tool("a")]}, {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]}],
     fix="Name the server: `server_url`, or `connector_id` for a connector of OpenAI.",
@@ -49,13 +47,13 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
         "{path}",
         "mutually_exclusive_parameters",
     ),
-    source=reported("public probe: each pair of the three", "2026-10-01"),
-    assumed="that the code is that of other such pairs, and the words for all three",
+    reported("public probe: each pair of the three", "2026-10-01"),
+    assumed("that the code is that of other such pairs, and the words for all three"),
     rejects={
         ("tools[0]", "'server_url' or 'connector_id'"): {
             "tools": [{**_mcp_tool("a"), "connector_id": "connector_gmail"}]
@@ -77,15 +75,13 @@ _CONNECTOR: Json = {"type": "mcp", "server_label": "a", "connector_id": "connect
 
 
 @rule(
+    bad_request("Must specify 'authorization' parameter with 'connector_id'", "tools"),
+    reported("public probe: gpt-5.6-sol; with `authorization` it is accepted", "2026-10-01"),
+    reported("the firmware of another origin, after a refusal of its own", "2026-08-07"),
+    reported("openai/openai-agents-js, which expects it of its example of a connector", "2026"),
+    assumed("status, param and code, those of other errors about MCP servers"),
     mentions='"connector_id"',
     dialects=OPENAI,
-    error=bad_request("Must specify 'authorization' parameter with 'connector_id'", "tools"),
-    source=[
-        reported("public probe: gpt-5.6-sol; with `authorization` it is accepted", "2026-10-01"),
-        reported("the firmware of another origin, after a refusal of its own", "2026-08-07"),
-        reported("openai/openai-agents-js, which expects it of its example of a connector", "2026"),
-    ],
-    assumed="status, param and code, those of other errors about MCP servers",
     rejects=[{"tools": [_CONNECTOR]}],
     accepts=[{"tools": [{**_CONNECTOR, "authorization": "ya29.token"}]}],
     fix="Send the OAuth token of the connector's user as `authorization`.",
@@ -98,14 +94,12 @@ def mcp_connector_without_token(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "Invalid input {label}: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'",
         "tools",
     ),
-    source=[
-        reported("public report with the whole error", "2025"),
-        reported("public code of two more origins that quotes it", "2025-10"),
-    ],
+    reported("public report with the whole error", "2025"),
+    reported("public code of two more origins that quotes it", "2025-10"),
     rejects={"Notion MCP": {"tools": [_mcp_tool("Notion MCP")]}, "1st": {"tools": [_mcp_tool("a"), _mcp_tool("1st")]}},
     accepts=[{"tools": [_mcp_tool("Notion_MCP-1")]}],
     fix="Use a label of letters, digits, `-` and `_`.",
@@ -123,8 +117,8 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
 
 
 @rule(
-    error=bad_request("Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
-    source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
+    bad_request("Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
+    reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
     rejects={"A": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
     accepts=[{"tools": [_mcp_tool("a"), _mcp_tool("b")]}],
     fix="Give every server a label of its own.",
@@ -140,11 +134,11 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request(
+    bad_request(
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.", "{path}", "invalid_value"
     ),
-    source=reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
-    assumed="the words are those of other addresses",
+    reported("public probe, project smg: a loopback address gets a 400", "2026-10-09"),
+    assumed("the words are those of other addresses"),
     rejects={"tools[0].server_url": {"tools": [_mcp_tool("a", "http://127.0.0.1:9/mcp")]}},
     accepts=[{"tools": [_mcp_tool("a", "http://localhost.example.org/mcp")]}],
     dialects="openai",
@@ -161,16 +155,16 @@ _IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    reads="tools",
-    error=ApiError(
+    ApiError(
         424,
         "Error retrieving tool list from MCP server: '{label}'. Http status code: 404 (Not Found)",
         "tools",
         "http_error",
         type="external_connector_error",
     ),
-    source=reported("public reports of two origins, with other status codes", "2025"),
+    reported("public reports of two origins, with other status codes", "2025"),
+    when=LIMITED_ACCOUNT,
+    reads="tools",
     rejects={
         "a": Case(
             {"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
@@ -189,19 +183,17 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED_ACCOUNT,
-    reads="tools",
-    error=ApiError(
+    ApiError(
         424,
         "Error retrieving tool list from MCP server: '{label}'. Http status code: 424 (Failed Dependency)",
         "tools",
         "http_error",
         type="external_connector_error",
     ),
-    source=[
-        reported("public reports of two origins: the whole error with another status code", "2025"),
-        reported("a public report: 424 (Failed Dependency)", "2026"),
-    ],
+    reported("public reports of two origins: the whole error with another status code", "2025"),
+    reported("a public report: 424 (Failed Dependency)", "2026"),
+    when=LIMITED_ACCOUNT,
+    reads="tools",
     rejects={
         "a": Case(
             {"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/sse"]))
@@ -220,9 +212,9 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    error=bad_request("The local_shell tool is no longer supported.", "tools"),
-    source=reported("public probes of three origins: every model", "2026-05"),
-    assumed="that param is `tools`, as for other tools",
+    bad_request("The local_shell tool is no longer supported.", "tools"),
+    reported("public probes of three origins: every model", "2026-05"),
+    assumed("that param is `tools`, as for other tools"),
     rejects=[{"tools": [{"type": "local_shell"}]}],
     accepts=[{"model": "gpt-5.3-codex", "tools": [{"type": "shell"}]}],
     since="2026-05",
@@ -238,16 +230,14 @@ MOST_VECTOR_STORES = 2
 
 
 @rule(
-    mentions="file_search",
-    dialects=OPENAI,
-    error=bad_request(
+    bad_request(
         f"Invalid input: maximum of {MOST_VECTOR_STORES} vector stores allowed.", "tools", "integer_above_max_value"
     ),
-    source=[
-        reported("public notes of a probe with one, two and three stores, with the whole error", "2026-08-18"),
-        reported("https://github.com/dimagi/open-chat-studio/pull/3815 and four more origins", "2026-07-13"),
-    ],
-    assumed="that each `file_search` is counted on its own, and that Azure has no such limit",
+    reported("public notes of a probe with one, two and three stores, with the whole error", "2026-08-18"),
+    reported("https://github.com/dimagi/open-chat-studio/pull/3815 and four more origins", "2026-07-13"),
+    assumed("that each `file_search` is counted on its own, and that Azure has no such limit"),
+    mentions="file_search",
+    dialects=OPENAI,
     rejects=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2", "vs_3"]}]}],
     accepts=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2"]}]}],
     fix="Name at most two vector stores; put what must be searched together into one.",
@@ -266,15 +256,15 @@ _FUNCTION: Json = {"type": "function", "function": {"name": "f"}}
 
 
 @rule(
+    bad_request("Invalid tools: all tools must be of type `function` when `response_format` is of type `json_schema`"),
+    reported("public notes of three origins, one with the status, two of `file_search`", "2024-12"),
+    assumed(
+        "that it names no param and has no code; that the tools of a changed assistant count only if they are sent"
+    ),
     on=("POST /assistants", "POST /assistants/{assistant_id}"),
     when="response_format",
     reads="tools",
     dialects=OPENAI,
-    error=bad_request(
-        "Invalid tools: all tools must be of type `function` when `response_format` is of type `json_schema`"
-    ),
-    source=reported("public notes of three origins, one with the status, two of `file_search`", "2024-12"),
-    assumed="that it names no param and has no code; that the tools of a changed assistant count only if they are sent",
     rejects=[Case({**_ASSISTANT_WITH_SCHEMA, "tools": [_FUNCTION, {"type": "file_search"}]}, on="POST /assistants")],
     accepts=[
         Case({**_ASSISTANT_WITH_SCHEMA, "tools": [_FUNCTION]}, on="POST /assistants"),
