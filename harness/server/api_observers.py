@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 NOBODY = 1_000
-"""A status above that of every answer: without observers none is reported."""
+"""A status above that of every answer: an observer with it hears of none."""
 
 
 class AnsweredRequest(NamedTuple):
@@ -37,10 +37,10 @@ class AnsweredRequest(NamedTuple):
 class ApiObserver:
     """Hears what a mock does, in the thread that does it; a subclass overrides the methods of interest.
 
-    Only answers whose status is at least `least_status` are reported to it.
+    Only answers whose status is at least `least_status` are reported to it, by default none.
     """
 
-    least_status = 0
+    least_status = NOBODY
 
     def on_answer(self, answered: AnsweredRequest) -> None:
         """Hear of an answer before it is sent; over a WebSocket, once for each event of the client."""
@@ -85,7 +85,6 @@ class ApiObservers(ApiObserver):
 
     def __init__(self) -> None:
         self.all: list[ApiObserver] = []
-        self.least_status = NOBODY
 
     def add(self, observer: ApiObserver) -> None:
         """Register an observer."""

@@ -77,49 +77,49 @@ class HeardStrays:
     come.
     """
 
-    __slots__ = ("_epoch", "_first", "_last", "_log", "_marks")
+    __slots__ = ("_epoch", "_first", "_last", "_marks", "log")
 
     def __init__(self, log: StrayLog) -> None:
-        self._log = log
+        self.log = log
         self._epoch, self._first, self._last = log.epoch, log.number, inf
         self._marks: list[tuple[int, int]] = []
 
     @property
     def number(self) -> int:
         """The number of the latest request."""
-        return self._log.number
+        return self.log.number
 
     def note(self, exchange_count: int) -> None:
         """Record the log's number at an exchange of the World, which follows `exchange_count` others."""
-        if self._log.epoch != self._epoch:
-            self._epoch, self._first = self._log.epoch, 0
+        if self.log.epoch != self._epoch:
+            self._epoch, self._first = self.log.epoch, 0
             self._marks.clear()
-        number = self._log.number
+        number = self.log.number
         if number > (self._marks[-1][0] if self._marks else self._first):
             self._marks.append((number, exchange_count))
             del self._marks[:-MAX_SHOWN]
 
     def copy(self) -> HeardStrays:
         """Return these requests as they are now."""
-        made, log = copy(self), copy(self._log)
-        log.kept = self._log.kept.copy()
-        made._log, made._marks = log, self._marks.copy()
+        made, log = copy(self), copy(self.log)
+        log.kept = self.log.kept.copy()
+        made.log, made._marks = log, self._marks.copy()
         return made
 
     def end(self) -> None:
         """Stop listening."""
-        self._last = self._log.number
+        self._last = self.log.number
 
     def read(self) -> list[HeardStray]:
         """Return the requests that are still kept, oldest first."""
-        if not self._log.kept:
+        if not self.log.kept:
             return []
-        is_same = self._log.epoch == self._epoch
+        is_same = self.log.epoch == self._epoch
         first, marks = (self._first, self._marks) if is_same else (0, [])
         noted, counts = [number for number, _ in marks], [*(count for _, count in marks), None]
         return [
             HeardStray(number, counts[bisect_left(noted, number)], stray)
-            for number, stray in self._log.kept
+            for number, stray in self.log.kept
             if first < number <= self._last
         ]
 

@@ -258,7 +258,8 @@ class World:
         """Add an exchange to the journal, with the edge's record and the turn that answered it."""
         self.exchange_count = number = self.exchange_count + 1
         exchange = Exchange(number, request, answer)
-        self.heard_strays.note(number - 1)
+        if self.heard_strays.log.number:
+            self.heard_strays.note(number - 1)
         self.exchanges.append(exchange)
         if edge is not None:
             self.edge.records[number] = edge

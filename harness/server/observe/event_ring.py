@@ -46,6 +46,8 @@ class EventRing(ApiObserver):
     Requests may be answered in any thread while another one reads.
     """
 
+    least_status = 0
+
     def __init__(self, api: MockApi) -> None:
         self.last = 0
         self._api = api

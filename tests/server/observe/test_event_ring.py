@@ -11,6 +11,8 @@ HEADERS = {"authorization": "Bearer sk-ring", "content-type": "application/json"
 class Collector(ApiObserver):
     """Keeps what it is told."""
 
+    least_status = 0
+
     def __init__(self) -> None:
         self.answered: list[AnsweredRequest] = []
 
