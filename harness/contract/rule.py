@@ -2,8 +2,8 @@
 
 A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`)
 belongs to a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's
-name is the rule's id, its docstring the documentation, its module the area unless its SCOPE names another. Source order
-is precedence: the API reports the first error.
+name is the rule's id, its docstring the documentation, its module the area unless the SCOPE before it names another.
+Source order is precedence: the API reports the first error.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ DERIVED_FROM: Mapping[str, Sequence[str]] = {"family": ("model", "world.models")
 
 
 class RuleScope(TypedDict, total=False):
-    """Where a rule applies, and what it reads. `SCOPE` in a module is that of all its rules that do not name another."""
+    """Where a rule applies, and what it reads. `SCOPE` in a module is that of the rules after it."""
 
     area: str
     on: str | Sequence[str]

@@ -6,7 +6,7 @@ A key without a list of models has those whose defaults are known, and accepts o
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import find_shutdown
 from harness.api.operations import operation
-from harness.contract.rules.request.models.model import is_missing_model
+from harness.contract.rules.request.model import is_missing_model
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.world import CLOCK_START

@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.contract.rule import RuleScope, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.http.azure.gateway import GATEWAY_ERROR_FORM
+from harness.contract.rules.http.azure import GATEWAY_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer, Json, Request
 from harness.core.registry import TableKind, declare_table

@@ -14,7 +14,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE, sent_files
 from harness.api.operations import operation
 from harness.contract.rule import RuleScope, Source, WorldView, after, assumed, recorded, rule
-from harness.contract.rules.http.azure.gateway import NO_ROUTE
+from harness.contract.rules.http.azure import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
 from harness.core.registry import TableKind, declare_table

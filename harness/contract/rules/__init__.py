@@ -1,7 +1,7 @@
-"""All rules, by precedence: the API reports only the first error, so the order of MODULES is part of the contract.
+"""All rules, by precedence: the API reports only the first error, so the order of AREAS is part of the contract.
 
 Measured with pairs of faults (public probe, 2026-08-30): the key, the transport, the schema of the body field by field,
-stored state, the transcript, an empty input, the model's features. Within a module, source order is precedence.
+stored state, the transcript, an empty input, the model's features. Within an area, source order is precedence.
 """
 
 from collections.abc import Mapping
@@ -10,66 +10,28 @@ from harness.contract.rule import RULES
 from harness.core.registry import import_modules
 
 MODULES = (
-    "http.access",
-    "http.azure.gateway",
-    "http.azure.deployments",
-    "http.transport",
-    "http.beta",
-    "foundry.preview",
-    "foundry.agents",
-    "foundry.agent_sessions",
-    "foundry.agent_tools",
-    "foundry.agent_responses",
-    "foundry.project_input",
-    "foundry.resources",
-    "foundry.resource_bodies",
-    "http.websocket",
-    "http.steering",
-    "http.multi_agent",
-    "request.shape",
-    "request.length",
-    "request.input_items.content",
-    "request.input_items.ids",
-    "request.input_items.media",
-    "request.input_items.images",
-    "request.models.model",
-    "request.tool_definitions.function_schemas",
-    "request.tool_definitions.tool_choice",
-    "request.tool_definitions.tools",
-    "request.text",
-    "foundry.user_identity",
-    "stored.state",
-    "stored.lifecycle",
-    "stored.threads",
-    "stored.runs",
-    "request.input_items.references",
-    "request.input_items.reasoning",
-    "request.input_items.pairing",
-    "request.input_items.input",
-    "request.input_items.configuration_updates",
-    "request.input_items.compaction_triggers",
-    "request.models.research",
-    "request.models.sampling",
-    "request.models.effort",
-    "request.models.capability",
-    "request.models.caching",
-    "request.tool_definitions.hosted",
-    "request.tool_definitions.drawing",
-    "request.tool_definitions.reserved",
-    "stored.uploads",
-    "stored.files",
-    "stored.vector_stores",
-    "foundry.project_files",
-    "stored.containers",
-    "stored.objects",
-    "stored.parted_uploads",
-    "request.tool_definitions.deferred",
-    "request.limits",
-    "http.filtered",
+    *("http.access", "http.azure", "http.transport", "http.beta", "http.websocket"),
+    *("request.shape", "request.answer", "request.model", "request.effort", "request.capability", "request.limits"),
+    *("request.input_items.content", "request.input_items.media", "request.input_items.images"),
+    *("request.input_items.references", "request.input_items.reasoning", "request.input_items.pairing"),
+    *("request.input_items.input", "request.tool_definitions.function_schemas", "request.tool_definitions.names"),
+    *("request.tool_definitions.tools", "request.tool_definitions.hosted", "request.tool_definitions.deferred"),
+    *("stored.responses", "stored.threads", "stored.uploads", "stored.files", "stored.vector_stores", "stored.objects"),
 )
-"""The modules of the areas, in order of precedence; the areas in `foundry` are declared by the package `harness.foundry`."""
+"""The modules that declare rules; rules of one area in order of precedence."""
 
-AREAS = tuple(module.rpartition(".")[2] for module in MODULES)
+AREAS = (
+    *("access", "gateway", "transport", "beta"),
+    *("preview", "agents", "agent_sessions", "agent_tools", "agent_responses", "project_input"),
+    *("resources", "resource_bodies", "websocket", "multi_agent"),
+    *("shape", "length", "content", "ids", "media", "model", "tools", "text"),
+    *("user_identity", "state", "lifecycle", "threads", "runs"),
+    *("references", "reasoning", "pairing", "input", "configuration_updates", "compaction_triggers"),
+    *("research", "sampling", "effort", "capability", "caching", "hosted", "reserved"),
+    *("uploads", "files", "vector_stores", "project_files", "containers", "objects", "parted_uploads"),
+    *("deferred", "limits", "filtered"),
+)
+"""All areas, in order of precedence; some are those of the package `harness.foundry`."""
 
 CONTINUATION_RULES = (
     "previous_response_and_conversation",
@@ -108,11 +70,13 @@ ITEMS_MEMBER: Mapping[str, str] = {
 }
 """The member with the items in operations that share rules about `input`, unless it is `input`."""
 
-import_modules(__name__, (module for module in MODULES if not module.startswith("foundry.")))
-
 
 def sort_rules() -> None:
     """Put all rules in order of precedence, after another package has declared its own."""
     ordered = sorted(RULES.items(), key=lambda named: AREAS.index(named[1].area))
     RULES.clear()
     RULES.update(ordered)
+
+
+import_modules(__name__, MODULES)
+sort_rules()

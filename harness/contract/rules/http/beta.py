@@ -1,18 +1,23 @@
-"""The Assistants API, which requires a beta header and has been shut down since 2026-08-26."""
+"""Betas that a header asks for: the Assistants API, shut down since 2026-08-26, and agents in `/responses`."""
 
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI
+from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
 from harness.contract.rule import (
     LIMITED_ACCOUNT,
     Case,
     RuleScope,
     WorldView,
+    after,
     assumed,
+    documented,
     matches_operation,
     reported,
     rule,
 )
+from harness.contract.rules.example_requests import OUTPUT
+from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -93,3 +98,137 @@ def beta_missing(request: Request) -> Iterator[Json]:
     beta = request.headers.get("openai-beta", "")
     if ASSISTANTS_V2 not in beta and "assistants=v1" not in beta:
         yield {}
+
+
+SCOPE = RuleScope(area="multi_agent")
+
+
+MULTI_AGENT_GUIDE = documented("https://developers.openai.com/api/docs/guides/multi-agent", "2026-11")
+_HEADERS = {
+    "authorization": "Bearer sk-harness-example",
+    "content-type": "application/json",
+    "openai-beta": MULTI_AGENT_BETA,
+}
+_ENABLED: Json = {"model": "gpt-5.6-sol", "multi_agent": {"enabled": True}}
+
+
+def agents_case(**members: object) -> Case:
+    """Make an example whose request has agents."""
+    return Case({**_ENABLED, **members}, headers=_HEADERS)
+
+
+@rule(
+    bad_request("Unknown parameter: 'multi_agent'.", "multi_agent", "unknown_parameter"),
+    MULTI_AGENT_GUIDE,
+    documented("openai 3.54.0: only the requests of `beta.responses` have it", "2026-11"),
+    assumed("that it is unknown without the header"),
+    when="multi_agent",
+    reads="request.headers.openai-beta",
+    rejects=[_ENABLED],
+    accepts=[
+        agents_case(),
+        Case({**_ENABLED}, headers={**_HEADERS, "openai-beta": f"assistants=v2, {MULTI_AGENT_BETA}"}),
+        agents_case(multi_agent=None),
+        agents_case(multi_agent={"enabled": True, "max_concurrent_subagents": 12}),
+    ],
+    fix=f"Send the header `OpenAI-Beta: {MULTI_AGENT_BETA}`, as `client.beta.responses` does with `betas`.",
+)
+def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
+    """Agents are a beta that must be requested by its header."""
+    if request.body["multi_agent"] is not None and not has_multi_agent_beta(request):
+        yield {}
+
+
+@rule(
+    bad_request(
+        "Unsupported parameter: '{name}' is not supported when multi_agent is enabled.",
+        "{name}",
+        "unsupported_parameter",
+    ),
+    MULTI_AGENT_GUIDE,
+    assumed("that it is refused rather than ignored; the words"),
+    when="multi_agent",
+    reads=("reasoning", "max_tool_calls"),
+    rejects={
+        "max_tool_calls": agents_case(max_tool_calls=3),
+        "reasoning.summary": agents_case(reasoning={"summary": "auto"}),
+    },
+    accepts=[
+        agents_case(reasoning={"effort": "low", "summary": None}),
+        agents_case(max_tool_calls=3, multi_agent={"enabled": False}),
+    ],
+    fix="Leave it out, or do not enable `multi_agent`.",
+)
+def unsupported_with_agents(request: Request) -> Iterator[Json]:
+    """With agents, neither a limit of tool calls nor reasoning summaries are available."""
+    if not enables_agents(request.body):
+        return
+    reasoning = request.body.get("reasoning")
+    if request.body.get("max_tool_calls") is not None:
+        yield {"name": "max_tool_calls"}
+    if isinstance(reasoning, dict) and reasoning.get("summary") is not None:
+        yield {"name": "reasoning.summary"}
+
+
+_SOCKET_HEADERS = {"authorization": "Bearer sk-harness-example", "openai-beta": MULTI_AGENT_BETA}
+
+
+def inject_case(id: str = "{0.id}", **members: object) -> Case:
+    """Make an example that sends `response.inject`."""
+    body = {"type": INJECT_EVENT, "response_id": id, "input": [OUTPUT], **members}
+    return event_case(body, absent=("model",), headers=_SOCKET_HEADERS)
+
+
+@rule(
+    bad_request("Invalid response.inject event."),
+    MULTI_AGENT_GUIDE,
+    assumed("the words; that it is refused with status 400 and a close is known"),
+    on=INJECT,
+    rejects=[inject_case("resp_x", input="ok")],
+    fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
+)
+def inject_malformed(request: Request) -> Iterator[Json]:
+    """An injection must name a response and contain outputs of the client's tools; any other closes the connection."""
+    body = request.body
+    items = body.get("input")
+    if (
+        not set(body) <= {"type", "response_id", "input"}
+        or not isinstance(body.get("response_id"), str)
+        or not (
+            isinstance(items, list)
+            and items
+            and all(isinstance(item, dict) and isinstance(item.get("type"), str) for item in items)
+        )
+    ):
+        yield {}
+
+
+@rule(
+    bad_request("Response with id '{id}' not found.", code="response_not_found"),
+    MULTI_AGENT_GUIDE,
+    documented("openai 3.54.0: BetaResponseInjectFailedEvent", "2026-11"),
+    assumed("the words"),
+    on=INJECT,
+    rejects={"resp_x": inject_case("resp_x")},
+    fix="Use the id of `response.created`, on the connection of the response.",
+)
+def inject_response_not_found(request: Request, world: ConnectionView) -> Iterator[Json]:
+    """The response must belong to this connection."""
+    id = request.body["response_id"]
+    if id not in world.lane_of:
+        yield {"id": id}
+
+
+@rule(
+    bad_request("Response '{id}' has already completed.", code="response_already_completed"),
+    MULTI_AGENT_GUIDE,
+    on=INJECT,
+    rejects={"{0.id}": after(event_case({"model": "gpt-5.6-sol"}, headers=_SOCKET_HEADERS), inject_case())},
+    fix="Send the returned input with a new `response.create` that continues the response. A script can "
+    "keep a response open for its outputs.",
+)
+def inject_response_completed(request: Request, world: ConnectionView) -> Iterator[Json]:
+    """The response must still be waiting for outputs."""
+    id = request.body["response_id"]
+    if id in world.lane_of and id not in world.open_responses:
+        yield {"id": id}

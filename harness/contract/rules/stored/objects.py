@@ -17,8 +17,8 @@ from harness.contract.rules.example_requests import (
     STARTED_RUN,
     UPLOAD_FILE,
 )
-from harness.contract.rules.stored.containers import CREATE_FILE, UPLOAD_TO_CONTAINER
-from harness.contract.rules.stored.parted_uploads import COMPLETE, CREATE_UPLOAD, complete, part
+from harness.contract.rules.stored.files import CREATE_FILE, UPLOAD_TO_CONTAINER
+from harness.contract.rules.stored.uploads import COMPLETE, CREATE_UPLOAD, complete, part
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 

@@ -1,11 +1,14 @@
-"""The form of `input` and of its items; the schema finds these violations, in the order of the items."""
+"""The form of `input`, and items that ask for something: a new configuration, a compaction."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
+from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import after, reported, rule, shape
+from harness.contract.rule import RuleScope, after, assumed, documented, reported, rule, shape
+from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
-from harness.core.errors import bad_request
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.kind import item_types
 
@@ -71,4 +74,148 @@ def input_empty(request: Request) -> Iterator[Json]:
     if body.get("input") in ([], "") and not any(
         body.get(name) for name in ("previous_response_id", "prompt", "conversation")
     ):
+        yield {}
+
+
+SCOPE = RuleScope(area="configuration_updates", when="input[]", mentions="configuration_update")
+
+_UPDATE: Json = {"type": "configuration_update", "reasoning": {"effort": "low"}}
+_UPDATED: Json = {"model": "gpt-6-astra", "input": [_UPDATE, HI]}
+_COMPACTION: Json = {"type": "compaction", "encrypted_content": "gAAAAA"}
+
+
+def _update_error(when: str) -> ApiError:
+    message = f"The 'configuration_update' item type is not supported with {when}."
+    return bad_request(message, "input[{index}].type", "unsupported_value")
+
+
+def _updates(request: Request) -> Iterator[int]:
+    items = enumerate(request.body["input"])
+    yield from (index for index, item in items if item.get("type") == "configuration_update")
+
+
+@rule(
+    _update_error("this model"),
+    reported("https://github.com/openai/codex/issues/44751: the whole error", "2026-09"),
+    reported("public measurements: models before gpt-5.6 refuse it", "2026-10-01"),
+    reads="input",
+    rejects=[{**_UPDATED, "model": "gpt-5.5"}],
+    accepts=[_UPDATED, {**_UPDATED, "model": "gpt-5.6-sol"}, {**_UPDATED, "model": "my-deployment"}],
+    fix="Set the effort and the format in the request itself, or use a newer model.",
+)
+def configuration_update_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+    """Models before GPT-5.6 take no `configuration_update`."""
+    if family and not family.configuration_updates:
+        yield from ({"index": index} for index in _updates(request))
+
+
+@rule(
+    _update_error("pro or tournament models"),
+    documented("https://openrouter.ai/docs/cookbook: gpt-6-astra with `reasoning.mode: pro`", "2026-09"),
+    assumed("the param and the code, those of a model that takes no updates"),
+    reads=("input", "reasoning"),
+    rejects=[{**_UPDATED, "reasoning": {"mode": "pro"}}],
+    accepts=[{**_UPDATED, "reasoning": {"mode": "standard"}}],
+    fix="Leave out `reasoning.mode: pro`, or set the effort and the format in the request itself.",
+)
+def configuration_update_in_pro_mode(request: Request) -> Iterator[Json]:
+    """Only the standard mode takes a `configuration_update`."""
+    if (request.body.get("reasoning") or {}).get("mode") == "pro":
+        yield from ({"index": index} for index in _updates(request))
+
+
+@rule(
+    _update_error("compaction without a subsequent configuration update"),
+    reported("public measurements of two origins, with param", "2026-09-19"),
+    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, HI]}],
+    accepts=[
+        {"model": "gpt-6-astra", "input": [_COMPACTION, _UPDATE, HI]},
+        {"model": "gpt-6-astra", "input": [_UPDATE, _COMPACTION, _UPDATE, HI]},
+    ],
+    fix="Send an update with the current settings after the compaction.",
+)
+def configuration_update_compacted(request: Request) -> Iterator[Json]:
+    """A compaction ends the updates before it, so another one must follow it."""
+    kinds = [item.get("type") for item in request.body["input"]]
+    updates = [*_updates(request)]
+    if "compaction" in kinds and updates and updates[-1] < len(kinds) - 1 - kinds[::-1].index("compaction"):
+        yield {"index": updates[0]}
+
+
+@rule(
+    bad_request("Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
+    reported("public report of a refusal, with its code and words", "2026-10"),
+    reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),
+    assumed("that `param` is `input`"),
+    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _UPDATE, HI]}],
+    accepts=[{"model": "gpt-6-astra", "input": [_UPDATE, HI, _UPDATE, {"role": "user", "content": "again"}]}],
+    fix="Merge them into one item.",
+)
+def configuration_updates_adjacent(request: Request) -> Iterator[Json]:
+    """A `configuration_update` must not follow another one."""
+    for item, next_item in pairwise(request.body["input"]):
+        if item.get("type") == next_item.get("type") == "configuration_update":
+            yield {}
+
+
+SCOPE = RuleScope(area="compaction_triggers", when="input[]", mentions="compaction_trigger")
+
+_TRIGGER: Json = {"type": "compaction_trigger"}
+_LEAST_OUTPUT = 20_000
+_LIVE_TESTS = reported("https://github.com/stdapi-ai/stdapi.ai: tests that also run against the API", "2026-09-23")
+_CODE = assumed("the code")
+
+
+def _triggers(request: Request) -> list[int]:
+    """Return the places of the triggers in the input."""
+    items = enumerate(request.body["input"])
+    return [index for index, item in items if item.get("type") == "compaction_trigger"]
+
+
+@rule(
+    bad_request("Only one 'compaction_trigger' item may be provided.", "input"),
+    _LIVE_TESTS,
+    reported("the recorded refusal of another host of these models, in a public proxy", "2026-08"),
+    _CODE,
+    reads="input",
+    rejects=[{"input": [_TRIGGER, HI, _TRIGGER], "max_output_tokens": 100}],
+    accepts=[[HI, _TRIGGER]],
+    fix="Send one `compaction_trigger`, as the last item.",
+)
+def compaction_trigger_twice(request: Request) -> Iterator[Json]:
+    """A request may have one `compaction_trigger`; their number is checked before their place."""
+    if len(_triggers(request)) > 1:
+        yield {}
+
+
+@rule(
+    bad_request("The 'compaction_trigger' item must be the final input item.", "input"),
+    _LIVE_TESTS,
+    _CODE,
+    reads="input",
+    rejects=[[_TRIGGER, HI]],
+    fix="Send the `compaction_trigger` as the last item, and what follows it in the next request.",
+)
+def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
+    """Nothing may follow a `compaction_trigger`; its place is checked before the length of the output."""
+    if any(index < len(request.body["input"]) - 1 for index in _triggers(request)):
+        yield {}
+
+
+@rule(
+    bad_request(
+        f"'compaction_trigger' requires 'max_output_tokens' to be at least {_LEAST_OUTPUT} when specified.",
+        "max_output_tokens",
+    ),
+    _LIVE_TESTS,
+    _CODE,
+    reads=("input", "max_output_tokens"),
+    rejects=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT - 1}],
+    accepts=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT}],
+    fix=f"Leave `max_output_tokens` out, or set at least {_LEAST_OUTPUT}.",
+)
+def compaction_trigger_without_room(request: Request) -> Iterator[Json]:
+    """The compaction that a `compaction_trigger` asks for needs room in `max_output_tokens`."""
+    limit = request.body.get("max_output_tokens")
+    if limit is not None and limit < _LEAST_OUTPUT and _triggers(request):
         yield {}

@@ -1,14 +1,75 @@
-"""Features that the model lacks, according to the table of model families (`harness.api.models`)."""
+"""Features that the model lacks, according to the table of model families (`harness.api.models`).
+
+Deep research models, which need certain tools, are checked before any other feature.
+"""
 
 from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, assumed, documented, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import COMMAND, bad_request
+from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
+from harness.items.transcript import input_items
+
+SCOPE = RuleScope(area="research")
+
+
+_THEN = "2026-06"
+"""A month in which these models still existed."""
+
+
+def tool_types(request: Request) -> list[str]:
+    """Return the types of the declared tools, without version suffixes."""
+    return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
+
+
+def _research(*tools: Json) -> Case:
+    return Case({"model": "o3-deep-research", "tools": [*tools]}, as_of=_THEN)
+
+
+@rule(
+    bad_request("Deep research models only support the {kinds} tools.", "tools"),
+    reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
+    when="tools",
+    reads=(),
+    rejects={
+        "'web_search_preview', 'code_interpreter', 'mcp', and 'file_search'": _research(
+            {"type": "web_search_preview"}, {"type": "function", "name": "f", "parameters": {}, "strict": False}
+        )
+    },
+    accepts=[_research({"type": "web_search_preview"}, {"type": "code_interpreter", "container": {"type": "auto"}})],
+    fix="Declare only these tools.",
+)
+def research_tools_only(request: Request, family: Model | None) -> Iterator[Json]:
+    """Deep research models accept search tools, and none of the client's tools."""
+    if family and family.only_tools and not set(tool_types(request)) <= {*family.only_tools, "web_search"}:
+        yield {"kinds": quote_and_join(family.only_tools, "and")}
+
+
+@rule(
+    bad_request("Deep research models require at least one of {kinds} tools.", "tools"),
+    recorded("pydantic/pydantic-ai", "2026-03-06"),
+    reported("https://github.com/CherryHQ/cherry-studio/issues/11914", "2025-12-14"),
+    reads="tools",
+    rejects={
+        "'web_search_preview', 'mcp', or 'file_search'": Case(
+            {"model": "o3-deep-research", "temperature": 0.5}, as_of=_THEN
+        )
+    },
+    accepts=[_research({"type": "web_search_preview"})],
+    fix="Declare one of these tools.",
+)
+def deep_research_tools(request: Request, family: Model | None) -> Iterator[Json]:
+    """Deep research models need a tool to search with; checked before their other features."""
+    if family and family.needs_tools and not {*family.needs_tools, "web_search"}.intersection(tool_types(request)):
+        yield {"kinds": quote_and_join(family.needs_tools, "or")}
+
+
+SCOPE = RuleScope(area="capability")
+
 
 TERRA = "gpt-5.6-terra"
 
@@ -184,3 +245,67 @@ def images_unsupported(request: Request, family: Model | None) -> Iterator[Json]
 def _has_image(item: Json) -> bool:
     parts = item.get("content")
     return isinstance(parts, list) and any(part.get("type") == "input_image" for part in parts)
+
+
+SCOPE = RuleScope(area="caching")
+
+
+_GUIDE = documented(
+    "https://developers.openai.com/api/docs/guides/prompt-caching: models from gpt-5.6 on alone", "2026-07-19"
+)
+_PARAM_ASSUMED = assumed("that `param` is the name in the words")
+
+
+def _unsupported(name: str) -> ApiError:
+    return bad_request(f"{name} is not supported on this model", name, "invalid_parameter")
+
+
+def _input_with_breakpoint(model: str) -> Json:
+    part = {"type": "input_text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit"}}
+    return {"model": model, "input": [{"role": "user", "content": [part]}]}
+
+
+@rule(
+    _unsupported("prompt_cache_options"),
+    reported("https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too: gpt-5-nano", "2026-09"),
+    reported("public notes of probes of six more origins, one with the code: gpt-5.5, and Azure's, too", "2026-10"),
+    _GUIDE,
+    _PARAM_ASSUMED,
+    when="prompt_cache_options",
+    reads=(),
+    rejects=[{"model": "gpt-5.5", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}}],
+    accepts=[
+        {"model": "gpt-5.6-sol", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}},
+        {"model": "gpt-5.5", "prompt_cache_options": None, "prompt_cache_key": "k"},
+        {"model": "my-deployment", "prompt_cache_options": {"mode": "explicit"}},
+    ],
+    fix="Leave the options out: the model caches without them. Or use gpt-5.6 or newer.",
+)
+def cache_options_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+    """Models before gpt-5.6 accept no options for prompt caching."""
+    if request.body.get("prompt_cache_options") is not None and family and not family.cache_options:
+        yield {}
+
+
+@rule(
+    _unsupported("prompt_cache_breakpoint"),
+    reported("https://github.com/Kilo-Org/kilocode/pull/13052: the words", "2026-08-10"),
+    reported("public notes of probes of five more origins, three with the code", "2026-10"),
+    _GUIDE,
+    _PARAM_ASSUMED,
+    when="input",
+    mentions="prompt_cache_breakpoint",
+    reads="input",
+    rejects=[_input_with_breakpoint("gpt-5.5")],
+    accepts=[_input_with_breakpoint("gpt-5.6"), _input_with_breakpoint("my-deployment")],
+    fix="Leave the breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",
+)
+def cache_breakpoint_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+    """Models before gpt-5.6 accept no breakpoints in the input, neither in messages nor in tool outputs."""
+    if family and not family.cache_options and any(map(_has_breakpoint, input_items(request.body))):
+        yield {}
+
+
+def _has_breakpoint(item: Json) -> bool:
+    parts = (part for name in ("content", "output") if isinstance(item.get(name), list) for part in item[name])
+    return any(isinstance(part, dict) and part.get("prompt_cache_breakpoint") is not None for part in parts)
