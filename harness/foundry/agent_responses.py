@@ -86,11 +86,7 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
     reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     when="agent_reference",
-    rejects={
-        "Model must match the agent's model 'mine' when agent is specified.": by_agent(
-            model="gpt-4o", account=ACCOUNT_WITH_HELPER
-        )
-    },
+    rejects={"mine": by_agent(model="gpt-4o", account=ACCOUNT_WITH_HELPER)},
     accepts=[
         by_agent(model="mine", account=ACCOUNT_WITH_HELPER),
         by_agent(account=ACCOUNT_WITH_HELPER),
@@ -181,11 +177,7 @@ _FABRIC: Json = {"type": "allowed_tools", "mode": "required", "tools": [{"type":
     reported("a public client's notes on its logs: fabric_dataagent_preview, three times in one project", "2026-05-03"),
     assumed("that other tools which only a project has are refused, too"),
     when="tool_choice",
-    rejects={
-        "Invalid value: 'fab...iew'. Value must be 'file_search'.": by_agent(
-            tool_choice=_FABRIC, account=ACCOUNT_WITH_HELPER
-        )
-    },
+    rejects={"fab...iew": by_agent(tool_choice=_FABRIC, account=ACCOUNT_WITH_HELPER)},
     accepts=[by_agent(tool_choice="required", account=ACCOUNT_WITH_HELPER)],
     since="2026-05-03",
     fix='Send `tool_choice: "required"`; an agent with a single tool then calls that one.',
@@ -221,11 +213,7 @@ def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> Iter
     project_not_found("Response '{id}' not found."),
     recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-07-01"),
     when="previous_response_id",
-    rejects={
-        "Response 'caresp_x' not found.": after(
-            CREATE_HOSTED, Case({"input": "hi", "previous_response_id": "caresp_x"}, on=ON_AGENT)
-        )
-    },
+    rejects={"caresp_x": after(CREATE_HOSTED, Case({"input": "hi", "previous_response_id": "caresp_x"}, on=ON_AGENT))},
     accepts=[
         after(
             CREATE_HOSTED,
@@ -248,11 +236,7 @@ def hosted_response_not_found(request: Request, world: WorldView, agent: NamedAg
     reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
     assumed("that an application without a known agent has no deployment"),
     on=("POST /responses", "POST /conversations"),
-    rejects={
-        "Deployment '' not found under Application 'travel'": after(
-            CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("travel"))
-        )
-    },
+    rejects={"travel": after(CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("travel")))},
     accepts=[
         after(CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("helper"))),
         Case({"input": "hi"}, on=ON_APPLICATION.format("travel")),

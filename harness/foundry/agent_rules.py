@@ -55,7 +55,7 @@ EXISTING_AGENT = (
     project_not_found("Agent {name} doesn't exist"),
     recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
     on="GET /agents/{agent_name}",
-    rejects={"Agent other doesn't exist": project_case("GET /agents/other")},
+    rejects={"other": project_case("GET /agents/other")},
     accepts=[after(CREATE_VERSION, project_case("GET /agents/helper"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
@@ -86,7 +86,7 @@ def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json
     recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
     assumed("that every operation on an agent has this error"),
     on=EXISTING_AGENT,
-    rejects={"Agent not found": project_case("DELETE /agents/other/versions/1")},
+    rejects=[project_case("DELETE /agents/other/versions/1")],
     accepts=[after(CREATE_VERSION, project_case("GET /agents/helper"))],
     fix="Create it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
@@ -104,11 +104,7 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
     assumed("the words"),
     on="GET /agents/{agent_name}/code:download",
-    rejects={
-        "Agent 'helper' version '1' is not made of code.": after(
-            CREATE_VERSION, project_case("GET /agents/helper/code:download")
-        )
-    },
+    rejects={("helper", "1"): after(CREATE_VERSION, project_case("GET /agents/helper/code:download"))},
     fix="Only an agent created from a zip has code to read.",
 )
 def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
@@ -229,12 +225,7 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
     Source("typed", "azure-ai-projects 2.10: what a name may be"),
     assumed("the words"),
     on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
-    rejects={
-        "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
-        "middle, and must not exceed 63 characters.": project_case(
-            "POST /agents/my_agent/versions", {"definition": PROMPT}
-        )
-    },
+    rejects={"my_agent": project_case("POST /agents/my_agent/versions", {"definition": PROMPT})},
     accepts=[CREATE_VERSION],
     fix="Use letters, digits and hyphens, say `my-agent`.",
 )

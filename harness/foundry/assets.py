@@ -232,12 +232,10 @@ def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
         "GET /indexes/{name}/versions/{version}",
     ),
     rejects={
-        "Could not find asset with ID: azureai://accounts/harness/projects/p/data/mine/versions/2": after(
+        "azureai://accounts/harness/projects/p/data/mine/versions/2": after(
             MAKE_DATASET, project_case("GET /datasets/mine/versions/2")
         ),
-        "Could not find asset with ID: azureai://accounts/harness/projects/p/indexes/mine/versions/1": project_case(
-            "GET /indexes/mine/versions/1"
-        ),
+        "azureai://accounts/harness/projects/p/indexes/mine/versions/1": project_case("GET /indexes/mine/versions/1"),
     },
     accepts=[after(MAKE_INDEX, project_case("GET /indexes/mine/versions/1"))],
     fix="Create it first, by a `PATCH` of the version, or `mock.dataset(…)`, `mock.index(…)`.",

@@ -149,7 +149,7 @@ def make_deployment(world: World, name: str, members: Json) -> str:
     reported("azure-sdk-for-python: what the tests of azure-ai-projects expect", "2025"),
     assumed("the code and the form, which are those of a deployment"),
     on=("GET /connections/{name}", "POST /connections/{name}/getConnectionWithCredentials"),
-    rejects={"Connection other can't be found in this workspace": project_case("GET /connections/other")},
+    rejects={"other": project_case("GET /connections/other")},
     fix="Create it first: `mock.connection(…)`.",
 )
 def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:

@@ -387,7 +387,7 @@ def make_memory_store(world: World, name: str, members: Json) -> str:
     project_not_found("MemoryStore '{name}' not found"),
     recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_memory_crud", "2026-02-21"),
     on=("* /memory_stores/{name}", "* /memory_stores/{name}:*", "* /memory_stores/{name}/*"),
-    rejects={"MemoryStore 'other' not found": project_case("DELETE /memory_stores/other")},
+    rejects={"other": project_case("DELETE /memory_stores/other")},
     accepts=[after(MAKE_STORE, project_case("GET /memory_stores/mine"))],
     fix="Create it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
 )

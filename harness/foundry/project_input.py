@@ -323,11 +323,7 @@ def project_conversation_items(request: Request) -> Iterator[Json]:
     reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),
     assumed("status, code and param; that an id of another length than those recorded is malformed"),
     when="conversation",
-    rejects={
-        "Invalid conversation id 'conv_c8e602556f95489dJutf5cqOk1Uqu', Malformed identifier.": by_agent(
-            conversation="conv_c8e602556f95489dJutf5cqOk1Uqu"
-        )
-    },
+    rejects={"conv_c8e602556f95489dJutf5cqOk1Uqu": by_agent(conversation="conv_c8e602556f95489dJutf5cqOk1Uqu")},
     accepts=[after(CREATE_PROJECT_CONVERSATION, by_agent(conversation={"id": "{0.id}"}))],
     since="2026-02-16",
     fix="Use the id of a conversation that the project made.",

@@ -112,10 +112,10 @@ def _check_members(body: Any, members: Mapping[str, str], path: str) -> Iterator
         *("* /data_generation_jobs/{job_id}*", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
     ),
     rejects={
-        "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
-        "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
-        "DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other"),
-        "File 'b.txt' not found": after(CREATE_VERSION, CREATE_SESSION, project_case(f"{READ_SESSION_FILE}b.txt")),
+        ("Memory", "mem_1"): after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
+        ("MemoryStoreUpdate", "x"): after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
+        ("DataGenerationJob", "other"): project_case("GET /data_generation_jobs/other"),
+        ("File", "b.txt"): after(CREATE_VERSION, CREATE_SESSION, project_case(f"{READ_SESSION_FILE}b.txt")),
     },
     accepts=[
         after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, project_case(f"{READ_SESSION_FILE}/notes/./a.txt"))
