@@ -1,9 +1,9 @@
 """Rules: why the API refuses a request, with the evidence and the examples.
 
-A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`)
-belongs to a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's
-name is the rule's id, its docstring the documentation, its module the area unless the SCOPE before it names another.
-Source order is precedence: the API reports the first error.
+A rule is a function that says whether a request violates it, or, for an error with placeholders, yields what fills them;
+`@rule` adds the API's error. A shape rule (`shape`) belongs to a JSON Schema keyword: it has an error but no function, as
+the schema finds the violation. The function's name is the rule's id, its docstring the documentation, its module the
+area unless the SCOPE before it names another. Source order is precedence: the API reports the first error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from string import Formatter
-from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
+from typing import Any, Literal, Protocol, Required, TypedDict, TypeVar, Unpack, cast
 
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
@@ -108,6 +108,8 @@ class WorldView(Protocol):
 
 Facts = Mapping[str, Any]
 RuleCheck = Callable[..., Iterable[Facts]]
+"""Finds violations: the facts of each, which fill the placeholders of the error."""
+RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Facts] | bool])
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,23 +278,34 @@ class RuleDeclaration(RuleScope, total=False):
     until: str
 
 
-def rule(error: ApiError, *sources: Source, **declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
-    """Register a generator that yields facts of violations; its parameters are members of the call (CHECK_PARAMETERS).
+def rule(
+    error: ApiError, *sources: Source, **declaration: Unpack[RuleDeclaration]
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function that finds violations; its parameters are members of the call (CHECK_PARAMETERS).
 
-    `error` is the API's answer, `sources` the evidence for it; the last one may say what is assumed.
+    It returns whether there is one; for an error with placeholders it is a generator of what fills them. `error` is the
+    API's answer, `sources` the evidence for it; the last one may say what is assumed.
     """
 
-    def register(check: RuleCheck) -> RuleCheck:
-        needs = tuple(inspect.signature(check).parameters)
-        if not inspect.isgeneratorfunction(check) or needs != tuple(name for name in CHECK_PARAMETERS if name in needs):
+    def register(function: RuleFunction) -> RuleFunction:
+        id, signature = function.__name__, inspect.signature(function)
+        is_generator, needs = inspect.isgeneratorfunction(function), tuple(signature.parameters)
+        if not (is_generator or signature.return_annotation in (bool, "bool")) or needs != tuple(
+            name for name in CHECK_PARAMETERS if name in needs
+        ):
             raise RegistrationError(
-                f"rule {check.__name__}: write a generator taking some of {', '.join(CHECK_PARAMETERS)}, in this order"
+                f"rule {id}: write a generator, or a function that returns a bool, taking some of "
+                f"{', '.join(CHECK_PARAMETERS)}, in this order"
             )
-        doc = inspect.getdoc(check) or ""
-        _register(check.__name__, check.__module__, doc, error, sources, declaration, check=check)
-        return check
+        check = cast("RuleCheck", function) if is_generator else _as_check(function)
+        _register(id, function.__module__, inspect.getdoc(function) or "", error, sources, declaration, needs, check)
+        return function
 
     return register
+
+
+def _as_check(is_violated: Callable[..., Any]) -> RuleCheck:
+    return lambda *members: ({},) if is_violated(*members) else ()
 
 
 def shape(
@@ -319,12 +332,12 @@ def _register(
     error: ApiError,
     sources: tuple[Source, ...],
     declaration: RuleDeclaration,
+    needs: tuple[str, ...] = (),
     check: RuleCheck | None = None,
     keyword: str | None = None,
 ) -> None:
     scope: RuleScope = getattr(sys.modules.get(module), "SCOPE", RuleScope())
     declaration = {**scope, **declaration}
-    needs = tuple(inspect.signature(check).parameters) if check else ()
     until = declaration.get("until", "")
     declared = Rule(
         id=id,

@@ -159,11 +159,10 @@ _READ = project_case("GET /agents/helper/endpoint/sessions/mine", headers=_BOB)
     since=ISOLATED_SINCE,
     fix="Send an id of the user that has no other characters.",
 )
-def user_identity_invalid(request: Request) -> Iterator[Json]:
+def user_identity_invalid(request: Request) -> bool:
     """The identity of a user must be a short id."""
     identity = request.headers.get(USER_IDENTITY)
-    if identity is not None and not _IDENTITY.fullmatch(identity):
-        yield {}
+    return identity is not None and not _IDENTITY.fullmatch(identity)
 
 
 @rule(
@@ -212,11 +211,10 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     since=ISOLATED_SINCE,
     fix="Send the identity of a user if the session was opened with one, and only then.",
 )
-def session_not_accessible(request: Request, world: WorldView) -> Iterator[Json]:
+def session_not_accessible(request: Request, world: WorldView) -> bool:
     """A session opened on behalf of a user only exists for requests on behalf of a user, and vice versa."""
     session = world.store.table(AGENT_SESSIONS)[session_key(request.params["agent_name"], request.params["session_id"])]
-    if bool(session.user) != bool(user_of(request)):
-        yield {}
+    return bool(session.user) != bool(user_of(request))
 
 
 LIST_RESPONSES = "GET /responses"

@@ -56,10 +56,9 @@ def by_agent(
     since="2026-02-25",
     fix="Name the agent in `agent_reference`.",
 )
-def agent_deprecated(request: Request) -> Iterator[Json]:
+def agent_deprecated(request: Request) -> bool:
     """An agent is named by `agent_reference`, no longer by `agent`, except in the version before agents were final."""
-    if request.body.get("agent") is not None and not is_preview_of_agents(request):
-        yield {}
+    return request.body.get("agent") is not None and not is_preview_of_agents(request)
 
 
 @rule(
@@ -203,10 +202,9 @@ def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator
     until="2026-04-02",
     fix="Declare the tools in the agent's definition, not in the request.",
 )
-def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
+def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> bool:
     """An agent sets the tools; at first only the `details` of the error said so."""
-    if agent and request.body.get("tools"):
-        yield {}
+    return bool(agent and request.body.get("tools"))
 
 
 @rule(

@@ -248,11 +248,10 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
     accepts=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"other"})))],
     fix="Try again: `mock.organization(locked={…})` says which agents another request is changing.",
 )
-def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
+def agent_conflict(request: Request, world: WorldView) -> bool:
     """An agent that another request is changing cannot get a version meanwhile."""
     name = request.params.get("agent_name") or as_object(request.body).get("name")
-    if name in world.account.locked:
-        yield {}
+    return name in world.account.locked
 
 
 @rule(
@@ -269,11 +268,10 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[replace(CREATE_VERSION, account=Organization(hosts_agents=False))],
     fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
 )
-def hosted_agents_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def hosted_agents_unsupported(request: Request, world: WorldView) -> bool:
     """Agents can be hosted only in some regions."""
     definition = as_object(as_object(sent_version(request)).get("definition"))
-    if not world.account.hosts_agents and definition.get("kind") == "hosted":
-        yield {}
+    return not world.account.hosts_agents and definition.get("kind") == "hosted"
 
 
 ENDINGS_SINCE = "2026-04-21"
@@ -343,9 +341,9 @@ def _with_server(url: str, as_of: str = "") -> Case:
     accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
     fix="Send the URL itself: it is the only member of an MCP tool that cannot be a template.",
 )
-def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
+def agent_mcp_url_invalid(request: Request) -> bool:
     """The message until 2026-06 for an MCP server in an agent's definition that is no URL."""
-    yield from ({} for _ in _servers_without_url(request))
+    return any(True for _ in _servers_without_url(request))
 
 
 @rule(

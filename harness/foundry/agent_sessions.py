@@ -311,8 +311,7 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE)],
     fix="Name the file in `path` of the query.",
 )
-def session_file_path_missing(request: Request) -> Iterator[Json]:
+def session_file_path_missing(request: Request) -> bool:
     """A session's file must be named by its path."""
     path = request.query.get("path")
-    if not isinstance(path, str) or not path:
-        yield {}
+    return not isinstance(path, str) or not path

@@ -165,7 +165,6 @@ def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     rejects=[project_case("GET /deployments/other")],
     fix="Create it first: `mock.deployment(…)`.",
 )
-def project_deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+def project_deployment_not_found(request: Request, world: WorldView) -> bool:
     """A deployment that is read must exist."""
-    if request.params["name"] not in world.store.table(DEPLOYMENTS):
-        yield {}
+    return request.params["name"] not in world.store.table(DEPLOYMENTS)

@@ -311,11 +311,10 @@ def _give_items(number: int) -> Case:
     accepts=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS))],
     fix="Add the items in several requests.",
 )
-def project_conversation_items(request: Request) -> Iterator[Json]:
+def project_conversation_items(request: Request) -> bool:
     """A conversation accepts a limited number of items at a time; a project has its own message for this."""
     items = request.body.get("items") if isinstance(request.body, dict) else None
-    if isinstance(items, list) and len(items) > MOST_ITEMS:
-        yield {}
+    return isinstance(items, list) and len(items) > MOST_ITEMS
 
 
 @rule(

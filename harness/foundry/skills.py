@@ -284,6 +284,6 @@ def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[MAKE_SKILL],
     fix="Create a version: `POST /skills/{name}/versions`; `as_of` a day before 2026-05-28 has the path.",
 )
-def skill_without_version(request: Request) -> Iterator[Json]:
+def skill_without_version(request: Request) -> bool:
     """Since skills have versions, a skill is created by creating its first version."""
-    yield {}
+    return True

@@ -37,6 +37,11 @@ def cheese(request: Any, world: Any) -> Iterator[dict[str, Any]]:
     yield {"thing": "cheese", "place": "input[0]"}
 
 
+def is_hungry(request: Any) -> bool:
+    """Who is hungry gets nothing."""
+    return bool(request == "hungry")
+
+
 def declare(error: ApiError = ERROR, sources: Sequence[Source] = (SEEN,), **words: Any) -> Any:
     return rule(error, *sources, **{"rejects": EXAMPLE, **words})
 
@@ -71,6 +76,12 @@ class TestADeclaration:
 
     def test_a_declaration_has_its_sources_in_their_order(self) -> None:
         assert declared(sources=[SEEN, assumed("the words")]).sources == (SEEN, assumed("the words"))
+
+    def test_a_rule_without_placeholders_says_whether_a_request_violates_it(self) -> None:
+        declare(error=ApiError(400, "No cheese."), rejects=[{"input": "cheese?"}])(is_hungry)
+        check = RULES["is_hungry"].check
+        assert check
+        assert [[*check("hungry")], [*check("full")]] == [[{}], []]
 
     def test_a_declaration_gives_the_function_back(self) -> None:
         assert declare()(cheese) is cheese
@@ -151,7 +162,14 @@ WRONG_CHECKS = (lambda request: [], lambda world, request: (yield {}), lambda re
         ("must fill thing", cheese, {"rejects": {("cheese", "ham"): {}}}),
         ("has no example: add rejects=", cheese, {"rejects": {}}),
         ("begins on 2999-01, after the day of the contract: move CONTRACT_DATE", cheese, {"since": "2999-01"}),
-        *(("write a generator taking some of request, world, transcript", check, {}) for check in WRONG_CHECKS),
+        *(
+            (
+                "write a generator, or a function that returns a bool, taking some of request, world, transcript",
+                check,
+                {},
+            )
+            for check in WRONG_CHECKS
+        ),
     ],
 )
 def test_a_wrong_declaration_is_refused_and_leaves_nothing_behind(

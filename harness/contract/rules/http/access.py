@@ -41,14 +41,13 @@ def mask_key(key: str) -> str:
     rejects=[Case({}, headers={})],
     fix="Send `Authorization: Bearer <key>`; with an SDK, set `api_key` or the environment variable OPENAI_API_KEY.",
 )
-def auth_missing(request: Request) -> Iterator[Json]:
+def auth_missing(request: Request) -> bool:
     """Requests must carry a bearer token.
 
     Another scheme, or a missing token, counts as none.
     """
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not key.strip():
-        yield {}
+    return scheme.lower() != "bearer" or not key.strip()
 
 
 @rule(
@@ -113,10 +112,9 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
     rejects=[Case(account=Organization(failing=True))],
     fix="Scripted: `mock.organization(failing=False)` ends it. Retry with backoff.",
 )
-def server_error(world: WorldView) -> Iterator[Json]:
+def server_error(world: WorldView) -> bool:
     """Failing backends answer 500, which SDKs retry."""
-    if world.account.failing:
-        yield {}
+    return world.account.failing
 
 
 @rule(
@@ -133,10 +131,9 @@ def server_error(world: WorldView) -> Iterator[Json]:
     rejects=[Case(account=Organization(overloaded=True))],
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )
-def server_is_overloaded(world: WorldView) -> Iterator[Json]:
+def server_is_overloaded(world: WorldView) -> bool:
     """Providers that lack capacity answer 503, which SDKs retry."""
-    if world.account.overloaded:
-        yield {}
+    return world.account.overloaded
 
 
 @rule(
@@ -153,10 +150,9 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
     rejects=[Case(account=Organization(out_of_quota=True))],
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
 )
-def insufficient_quota(world: WorldView) -> Iterator[Json]:
+def insufficient_quota(world: WorldView) -> bool:
     """Organizations without credit are refused with 429; the `type` of the error is its `code`."""
-    if world.account.out_of_quota:
-        yield {}
+    return world.account.out_of_quota
 
 
 @rule(

@@ -66,10 +66,9 @@ def gateway_error(status: int, message: str, code: str) -> ApiError:
     accepts=[Case(VALID_BODY, on=ON_AZURE, headers=KEY_HEADERS), Case(VALID_BODY, on=ON_FOUNDRY, headers=KEY_HEADERS)],
     fix="Send a key that the server knows in `api-key`; the mock accepts any unless it was started with `--keys`.",
 )
-def subscription_key_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
+def subscription_key_invalid(request: Request, world: WorldView | None) -> bool:
     """An `api-key` must belong to the resource."""
-    if world is None and "api-key" in request.headers:
-        yield {}
+    return world is None and "api-key" in request.headers
 
 
 AZURE_AUDIENCE, FOUNDRY_AUDIENCE = "https://cognitiveservices.azure.com", "https://ai.azure.com/"
@@ -101,9 +100,9 @@ def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
     rejects=[Case({}, on="POST !/openai/v1/response")],
     fix="Check the path: `/openai/v1/…`, or `/openai/…?api-version=…`; responses are never below `/deployments/`.",
 )
-def resource_not_found(request: Request) -> Iterator[Json]:
+def resource_not_found(request: Request) -> bool:
     """The path must be one of the resource's."""
-    yield {}
+    return True
 
 
 NO_ROUTE = ApiError(
@@ -128,9 +127,9 @@ NO_ROUTE = ApiError(
     rejects=[Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/response")],
     fix="Check the path: the project's endpoint, then `/openai/v1/…`.",
 )
-def route_not_found(request: Request) -> Iterator[Json]:
+def route_not_found(request: Request) -> bool:
     """The path must be one of the project's."""
-    yield {}
+    return True
 
 
 @rule(
@@ -142,10 +141,9 @@ def route_not_found(request: Request) -> Iterator[Json]:
     accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}"), Case(VALID_BODY, on=ON_AZURE)],
     fix="Add `?api-version=2025-04-01-preview`, or use the path `/openai/v1/…`, which needs none.",
 )
-def version_missing(request: Request) -> Iterator[Json]:
+def version_missing(request: Request) -> bool:
     """Paths without `/v1` need `api-version` in the query."""
-    if not is_versioned(request) and not api_version(request):
-        yield {}
+    return not is_versioned(request) and not api_version(request)
 
 
 @rule(
@@ -157,10 +155,9 @@ def version_missing(request: Request) -> Iterator[Json]:
     since="2026-01-01",
     fix="Leave `api-version` out of the query.",
 )
-def version_not_allowed(request: Request) -> Iterator[Json]:
+def version_not_allowed(request: Request) -> bool:
     """A project's path with `/v1` accepts no `api-version`."""
-    if is_versioned(request) and api_version(request):
-        yield {}
+    return bool(is_versioned(request) and api_version(request))
 
 
 @rule(
@@ -177,11 +174,12 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
     since="2025-11-01",
     fix="With `/openai/v1/…` leave `api-version` out; else give a version that the resource has.",
 )
-def version_unsupported(request: Request) -> Iterator[Json]:
+def version_unsupported(request: Request) -> bool:
     """Paths with `/v1` accept no dated version; one without it requires a date."""
     version = api_version(request)
-    if version and version not in UNDATED_VERSIONS and (is_versioned(request) or not DATED_VERSION.fullmatch(version)):
-        yield {}
+    return bool(
+        version and version not in UNDATED_VERSIONS and (is_versioned(request) or not DATED_VERSION.fullmatch(version))
+    )
 
 
 @rule(
@@ -195,11 +193,10 @@ def version_unsupported(request: Request) -> Iterator[Json]:
     accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}")],
     fix=f"Use `api-version={FIRST_VERSION}` or a later one, or the path `/openai/v1/…`.",
 )
-def version_too_old(request: Request) -> Iterator[Json]:
+def version_too_old(request: Request) -> bool:
     """Versions that precede the first one with the Responses API lack it."""
     version = api_version(request)
-    if not is_versioned(request) and DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10]:
-        yield {}
+    return bool(not is_versioned(request) and DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10])
 
 
 SCOPE = RuleScope(area="gateway", when=LIMITED_ACCOUNT)
@@ -333,7 +330,7 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
     ],
     fix="`model` is the name of a deployment; `mock.organization(models={…})` sets which exist.",
 )
-def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+def deployment_not_found(request: Request, world: WorldView) -> bool:
     """`model` must name a deployment; unless the account lists them, any name does except an empty one.
 
     With an agent, an empty one is ignored: agent-framework's `FoundryAgent` sends it on every turn but the first.
@@ -341,6 +338,5 @@ def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     name = request.body.get("model") if isinstance(request.body, dict) else None
     listed = world.account.models
     if name == "" and agent_of(request):
-        return
-    if isinstance(name, str) and (not name if listed is None else name not in listed):
-        yield {}
+        return False
+    return isinstance(name, str) and (not name if listed is None else name not in listed)

@@ -69,11 +69,10 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
     since="2024-12-18",
     fix="Send `OpenAI-Beta: assistants=v2`; files and retrieval of version 1 are `tool_resources` and `file_search`.",
 )
-def beta_version_1(request: Request) -> Iterator[Json]:
+def beta_version_1(request: Request) -> bool:
     """Version 1 of the Assistants API has been gone since the end of 2024."""
     version = request.headers.get("openai-beta", "")
-    if "assistants=v1" in version and ASSISTANTS_V2 not in version:
-        yield {}
+    return "assistants=v1" in version and ASSISTANTS_V2 not in version
 
 
 @rule(
@@ -93,11 +92,10 @@ def beta_version_1(request: Request) -> Iterator[Json]:
     ],
     fix="Send the header `OpenAI-Beta: assistants=v2`, as the SDKs do below `client.beta`.",
 )
-def beta_missing(request: Request) -> Iterator[Json]:
+def beta_missing(request: Request) -> bool:
     """The Assistants API requires its beta header, except on Azure; see `beta_version_1` for the first version."""
     beta = request.headers.get("openai-beta", "")
-    if ASSISTANTS_V2 not in beta and "assistants=v1" not in beta:
-        yield {}
+    return ASSISTANTS_V2 not in beta and "assistants=v1" not in beta
 
 
 SCOPE = RuleScope(area="multi_agent")
@@ -133,10 +131,9 @@ def agents_case(**members: object) -> Case:
     ],
     fix=f"Send the header `OpenAI-Beta: {MULTI_AGENT_BETA}`, as `client.beta.responses` does with `betas`.",
 )
-def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
+def multi_agent_beta_missing(request: Request) -> bool:
     """Agents are a beta that must be requested by its header."""
-    if request.body["multi_agent"] is not None and not has_multi_agent_beta(request):
-        yield {}
+    return request.body["multi_agent"] is not None and not has_multi_agent_beta(request)
 
 
 @rule(
@@ -187,11 +184,11 @@ def inject_case(id: str = "{0.id}", **members: object) -> Case:
     rejects=[inject_case("resp_x", input="ok")],
     fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
 )
-def inject_malformed(request: Request) -> Iterator[Json]:
+def inject_malformed(request: Request) -> bool:
     """An injection must name a response and contain outputs of the client's tools; any other closes the connection."""
     body = request.body
     items = body.get("input")
-    if (
+    return (
         not set(body) <= {"type", "response_id", "input"}
         or not isinstance(body.get("response_id"), str)
         or not (
@@ -199,8 +196,7 @@ def inject_malformed(request: Request) -> Iterator[Json]:
             and items
             and all(isinstance(item, dict) and isinstance(item.get("type"), str) for item in items)
         )
-    ):
-        yield {}
+    )
 
 
 @rule(

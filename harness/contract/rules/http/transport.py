@@ -107,10 +107,9 @@ _MERGE_PATCH = {"PATCH": ("application/merge-patch+json",)}
     rejects=[Case(raw=b'{"model": "gpt-4.1", "input": "\xff"}')],
     fix="Encode the body as UTF-8; do not compress it, the API does not look at Content-Encoding.",
 )
-def body_unicode(request: Request) -> Iterator[Json]:
+def body_unicode(request: Request) -> bool:
     """The body must be UTF-8; a compressed body is not decompressed and fails here or as JSON."""
-    if request.fault and request.fault.kind == "unicode":
-        yield {}
+    return request.fault is not None and request.fault.kind == "unicode"
 
 
 @rule(
@@ -126,10 +125,9 @@ def body_unicode(request: Request) -> Iterator[Json]:
     rejects=[Case(raw=b'{"model": ')],
     fix="Serialize the body with a JSON library; NaN and Infinity are not JSON.",
 )
-def body_syntax(request: Request) -> Iterator[Json]:
+def body_syntax(request: Request) -> bool:
     """The body must be JSON."""
-    if request.fault and request.fault.kind == "syntax":
-        yield {}
+    return request.fault is not None and request.fault.kind == "syntax"
 
 
 @rule(

@@ -76,13 +76,12 @@ def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -
     accepts=[after(event_case(), event_case(skip=MAX_AGE - 1))],
     fix="Open a new connection and send the whole context, or the `previous_response_id` of a stored response.",
 )
-def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
+def connection_limit_reached(world: ConnectionView) -> bool:
     """Connections last 60 minutes; then they report that and are closed.
 
     The time is the World's: `mock.skip(3600)` lets it pass.
     """
-    if world.age >= MAX_AGE:
-        yield {}
+    return world.age >= MAX_AGE
 
 
 @rule(
@@ -91,10 +90,9 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
     rejects=[event_case(absent=("type",))],
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
-def event_type_missing(request: Request) -> Iterator[Json]:
+def event_type_missing(request: Request) -> bool:
     """Every client event needs a `type`; without it the event is refused, though no report shows that."""
-    if "type" not in request.body:
-        yield {}
+    return "type" not in request.body
 
 
 @rule(
@@ -149,11 +147,10 @@ def event_type_unknown(request: Request) -> Iterator[Json]:
     ],
     fix="Leave `stream_id` out for the default lane.",
 )
-def stream_id_invalid(request: Request) -> Iterator[Json]:
+def stream_id_invalid(request: Request) -> bool:
     """A lane's name consists of 1 to 256 letters, digits, underscores, hyphens and periods; null counts as absent."""
     lane = request.body.get("stream_id")
-    if request.body["type"] == CREATE_EVENT and lane is not None and requested_lane(request.body) is None:
-        yield {}
+    return request.body["type"] == CREATE_EVENT and lane is not None and requested_lane(request.body) is None
 
 
 @rule(
@@ -172,14 +169,13 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
     ],
     fix="Reuse a lane, or open another connection.",
 )
-def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Json]:
+def stream_limit_reached(request: Request, world: ConnectionView) -> bool:
     """Connections have at most 32 named lanes during their life; the default lane does not count.
 
     The other limit, 16 responses in flight, refuses nothing: further ones wait.
     """
     lane = requested_lane(request.body)
-    if lane is not None and lane not in world.lanes and len(world.lanes) >= MAX_LANES:
-        yield {}
+    return lane is not None and lane not in world.lanes and len(world.lanes) >= MAX_LANES
 
 
 @rule(
@@ -193,10 +189,9 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
     accepts=[event_case({"background": False}), event_case({"background": None}), event_case({"stream": True})],
     fix="Send it over HTTP; leave `stream` out too, answers over WebSocket are always streamed.",
 )
-def background_over_socket(request: Request) -> Iterator[Json]:
+def background_over_socket(request: Request) -> bool:
     """A response over WebSocket cannot run in the background."""
-    if request.body["type"] == CREATE_EVENT and request.body["background"] is True:
-        yield {}
+    return request.body["type"] == CREATE_EVENT and request.body["background"] is True
 
 
 @rule(
@@ -248,12 +243,11 @@ _CREATE_STEERABLE = event_case({"model": "gpt-6-astra"})
     ],
     fix="Send `type`, `previous_response_id` and `input` alone; `input` is a text or messages of the user.",
 )
-def steer_invalid_input(request: Request) -> Iterator[Json]:
+def steer_invalid_input(request: Request) -> bool:
     """A steer has only a target and an input, which is a text or at least one user message."""
     input = request.body
     body = set(input) == {"type", "previous_response_id", "input"} and isinstance(input["previous_response_id"], str)
-    if not body or not _is_steering_input(input["input"]):
-        yield {}
+    return not body or not _is_steering_input(input["input"])
 
 
 def _is_steering_input(input: Any) -> bool:
@@ -314,15 +308,17 @@ def steer_response_already_completed(request: Request, world: ConnectionView) ->
     accepts=[after(_CREATE_STEERABLE, _steer_case()), after(event_case({"model": "my-own-model"}), _steer_case())],
     fix="Steer models from GPT-6 on, without a conversation and without automatic compaction.",
 )
-def steering_not_supported(request: Request, world: ConnectionView) -> Iterator[Json]:
+def steering_not_supported(request: Request, world: ConnectionView) -> bool:
     """Models before GPT-6 do not support steering, nor do responses in a conversation or with automatic compaction."""
     held = world.held(request.body["previous_response_id"])
-    if held and (
-        _is_before_gpt_6(held.body["model"], world.models)
-        or held.body.get("conversation")
-        or held.body.get("context_management")
-    ):
-        yield {}
+    return bool(
+        held
+        and (
+            _is_before_gpt_6(held.body["model"], world.models)
+            or held.body.get("conversation")
+            or held.body.get("context_management")
+        )
+    )
 
 
 def _is_before_gpt_6(model: str, models: Models) -> bool:

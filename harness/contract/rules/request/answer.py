@@ -173,10 +173,9 @@ def response_schema(request: Request) -> Iterator[Json]:
     ],
     fix="Write `JSON` in a message; instructions do not count.",
 )
-def json_word(request: Request, transcript: Transcript) -> Iterator[Json]:
+def json_word(request: Request, transcript: Transcript) -> bool:
     """JSON mode requires the word "JSON" in some input message; `instructions` do not count."""
-    if _text_format(request).get("type") == "json_object" and not any(map(_contains_json_word, transcript.items)):
-        yield {}
+    return _text_format(request).get("type") == "json_object" and not any(map(_contains_json_word, transcript.items))
 
 
 def _contains_json_word(value: Any) -> bool:
@@ -195,11 +194,10 @@ def _contains_json_word(value: Any) -> bool:
     accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
     fix="Use a JSON schema, or leave the search out.",
 )
-def web_search_json_mode(request: Request) -> Iterator[Json]:
+def web_search_json_mode(request: Request) -> bool:
     """JSON mode and web search exclude each other."""
     searches = any(tool["type"].startswith("web_search") for tool in request.body.get("tools") or ())
-    if searches and _text_format(request).get("type") == "json_object":
-        yield {}
+    return searches and _text_format(request).get("type") == "json_object"
 
 
 @rule(
@@ -211,7 +209,6 @@ def web_search_json_mode(request: Request) -> Iterator[Json]:
     accepts=[{"stream": True, "stream_options": {"include_obfuscation": False}}],
     fix="Set `stream: true` or leave the options out.",
 )
-def stream_options_without_stream(request: Request) -> Iterator[Json]:
+def stream_options_without_stream(request: Request) -> bool:
     """`stream_options` needs `stream: true`."""
-    if request.body.get("stream_options") is not None and not request.body.get("stream"):
-        yield {}
+    return request.body.get("stream_options") is not None and not request.body.get("stream")

@@ -110,11 +110,10 @@ def verbosity_unsupported(request: Request, family: Model | None) -> Iterator[Js
     accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
     fix="Leave it out or ask for `24h`.",
 )
-def retention_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+def retention_unsupported(request: Request, family: Model | None) -> bool:
     """The newest families only cache for 24 hours."""
     wanted = request.body.get("prompt_cache_retention")
-    if wanted == "in_memory" and family and family.retentions and wanted not in family.retentions:
-        yield {}
+    return bool(wanted == "in_memory" and family and family.retentions and wanted not in family.retentions)
 
 
 @rule(
@@ -188,10 +187,9 @@ def truncation_unsupported(request: Request, family: Model | None) -> Iterator[J
     accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
-def flex_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+def flex_unsupported(request: Request, family: Model | None) -> bool:
     """Models that predate flex processing do not support it."""
-    if family and _lacks_flex(request, family) and not family.name.startswith(_NEWER):
-        yield {}
+    return bool(family and _lacks_flex(request, family) and not family.name.startswith(_NEWER))
 
 
 @rule(
@@ -207,10 +205,9 @@ def flex_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     accepts=[{"model": "gpt-6.1-sol", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
-def flex_not_available(request: Request, family: Model | None) -> Iterator[Json]:
+def flex_not_available(request: Request, family: Model | None) -> bool:
     """Some newer models do not offer flex processing."""
-    if family and _lacks_flex(request, family) and family.name.startswith(_NEWER):
-        yield {}
+    return bool(family and _lacks_flex(request, family) and family.name.startswith(_NEWER))
 
 
 def _lacks_flex(request: Request, family: Model) -> bool:
@@ -281,10 +278,9 @@ def _input_with_breakpoint(model: str) -> Json:
     ],
     fix="Leave the options out: the model caches without them. Or use gpt-5.6 or newer.",
 )
-def cache_options_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+def cache_options_unsupported(request: Request, family: Model | None) -> bool:
     """Models before gpt-5.6 accept no options for prompt caching."""
-    if request.body.get("prompt_cache_options") is not None and family and not family.cache_options:
-        yield {}
+    return bool(request.body.get("prompt_cache_options") is not None and family and not family.cache_options)
 
 
 @rule(
@@ -300,10 +296,9 @@ def cache_options_unsupported(request: Request, family: Model | None) -> Iterato
     accepts=[_input_with_breakpoint("gpt-5.6"), _input_with_breakpoint("my-deployment")],
     fix="Leave the breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",
 )
-def cache_breakpoint_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+def cache_breakpoint_unsupported(request: Request, family: Model | None) -> bool:
     """Models before gpt-5.6 accept no breakpoints in the input, neither in messages nor in tool outputs."""
-    if family and not family.cache_options and any(map(_has_breakpoint, input_items(request.body))):
-        yield {}
+    return bool(family and not family.cache_options and any(map(_has_breakpoint, input_items(request.body))))
 
 
 def _has_breakpoint(item: Json) -> bool:

@@ -148,10 +148,9 @@ def effort_unsupported(request: Request, family: Model | None) -> Iterator[Json]
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
 )
-def effort_without_reasoning(request: Request, family: Model | None) -> Iterator[Json]:
+def effort_without_reasoning(request: Request, family: Model | None) -> bool:
     """Models that do not reason accept no effort."""
-    if reasoning_options(request).get("effort") and family and family.reasons is False:
-        yield {}
+    return bool(reasoning_options(request).get("effort") and family and family.reasons is False)
 
 
 @rule(
@@ -168,11 +167,10 @@ def effort_without_reasoning(request: Request, family: Model | None) -> Iterator
     ],
     fix=f"Leave `reasoning.mode` out, or use the one that the model has: `{COMMAND} models NAME`.",
 )
-def mode_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+def mode_unsupported(request: Request, family: Model | None) -> bool:
     """Models before GPT-5.6 have one mode: `pro` if their name says so, otherwise `standard`."""
     mode = reasoning_options(request).get("mode")
-    if mode and family and family.modes and mode not in family.modes:
-        yield {}
+    return bool(mode and family and family.modes and mode not in family.modes)
 
 
 @rule(
@@ -251,10 +249,11 @@ def summary_value_unsupported(request: Request, family: Model | None) -> Iterato
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
     fix="Ask for encrypted reasoning only of models that reason.",
 )
-def encrypted_content_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+def encrypted_content_unsupported(request: Request, family: Model | None) -> bool:
     """Models that do not reason have nothing to encrypt."""
-    if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False:
-        yield {}
+    return bool(
+        "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False
+    )
 
 
 @rule(

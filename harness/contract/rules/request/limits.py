@@ -64,13 +64,12 @@ def organization_unverified(request: Request, world: WorldView, family: Model | 
     fix="Shorten the input, or set `truncation: auto`.",
     reads=("input", "instructions", "request.raw", "stream", "truncation"),
 )
-def context_length_exceeded(request: Request, family: Model | None) -> Iterator[Json]:
+def context_length_exceeded(request: Request, family: Model | None) -> bool:
     """The input must fit the model; refused only if it certainly does not, as no token spans two words.
 
     Only the request's own content is counted. A stream begins regardless, and ends as failed.
     """
-    if not request.body.get("stream") and exceeds_window(request, family):
-        yield {}
+    return not request.body.get("stream") and exceeds_window(request, family)
 
 
 def exceeds_window(request: Request, family: Model | None) -> bool:
@@ -116,10 +115,9 @@ def _account_with(agent: Json) -> Organization:
     accepts=[replace(_ON_AGENT_OF_ACCOUNT, account=_account_with({"kind": "hosted"}))],
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
-def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
+def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> bool:
     """Hosted agents have their own message for what the guardrail in their definition blocks."""
-    if world.account.blocked and agent and agent.kind is HOSTED and agent.definition.get("rai_config"):
-        yield {}
+    return bool(world.account.blocked and agent and agent.kind is HOSTED and agent.definition.get("rai_config"))
 
 
 @rule(

@@ -156,11 +156,12 @@ def _file_parts(request: Request) -> Iterator[Json]:
     accepts=[[{"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]}]],
     fix="Audio and video are not accepted as files.",
 )
-def file_url_not_readable(request: Request) -> Iterator[Json]:
+def file_url_not_readable(request: Request) -> bool:
     """A file's URL must not lead to audio or video, judging by the extension: the mock fetches nothing."""
-    for _, url in find_part_texts(request, "file_url"):
-        if url.partition("?")[0].partition("#")[0].lower().endswith(_SOUND_AND_VIDEO):
-            yield {}
+    return any(
+        url.partition("?")[0].partition("#")[0].lower().endswith(_SOUND_AND_VIDEO)
+        for _, url in find_part_texts(request, "file_url")
+    )
 
 
 _SOUND_AND_VIDEO = (".aac", ".flac", ".m4a", ".mov", ".mp3", ".mp4", ".ogg", ".wav", ".webm")
@@ -225,10 +226,9 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Fetch files while the container lives: each use restarts its 20 minutes.",
 )
-def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
+def container_expired(request: Request, world: WorldView) -> bool:
     """The files of an expired container are gone; the container itself can still be read."""
-    if world.containers.is_expired(request.params["container_id"]):
-        yield {}
+    return world.containers.is_expired(request.params["container_id"])
 
 
 @rule(
@@ -242,14 +242,13 @@ def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Send `file` in a form, or the `file_id` of an uploaded file as JSON.",
 )
-def container_file_incomplete(request: Request) -> Iterator[Json]:
+def container_file_incomplete(request: Request) -> bool:
     """A file for a container is either in a form, or an uploaded one named by its id.
 
     Without one there is nothing to store, so it is refused though no report shows it.
     """
     body = request.body if isinstance(request.body, dict) else {}
-    if not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str):
-        yield {}
+    return not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str)
 
 
 @rule(
@@ -297,7 +296,7 @@ def _after_plot(seconds: int, **members: Any) -> Case:
     accepts=[_after_plot(LIFETIME - 60, **_AUTO), _after_plot(LIFETIME)],
     fix="Continue within 20 minutes, keep the container alive by reading it, or leave the old calls out.",
 )
-def tool_container_expired(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
+def tool_container_expired(request: Request, world: WorldView, transcript: Transcript) -> bool:
     """Code cannot run in an expired container, whether it is the tool's or that of the latest earlier call."""
     tools = [tool for tool in request.body.get("tools") or () if tool["type"] == "code_interpreter"]
     named = list(_tool_containers(request))
@@ -305,5 +304,4 @@ def tool_container_expired(request: Request, world: WorldView, transcript: Trans
         calls = transcript.items_of(CODE_CALL)
         # With `container: auto` the newest call's container is used again.
         named = [id for item in calls[-1:] if isinstance(id := item.get("container_id"), str)]
-    if any(world.containers.is_expired(id) for id in named):
-        yield {}
+    return any(world.containers.is_expired(id) for id in named)

@@ -27,10 +27,9 @@ SCOPE = RuleScope(area="state")
     rejects=[{"previous_response_id": "resp_x", "conversation": "conv_x"}],
     fix="Continue a response or a conversation, not both.",
 )
-def previous_response_and_conversation(request: Request) -> Iterator[Json]:
+def previous_response_and_conversation(request: Request) -> bool:
     """`previous_response_id` and `conversation` exclude each other, which is checked before any look-up."""
-    if request.body.get("previous_response_id") is not None and request.body.get("conversation") is not None:
-        yield {}
+    return request.body.get("previous_response_id") is not None and request.body.get("conversation") is not None
 
 
 @rule(
@@ -125,13 +124,15 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     ],
     fix="Wait until the running response of the conversation is done.",
 )
-def conversation_locked(world: WorldView, conversation: str | None) -> Iterator[Json]:
+def conversation_locked(world: WorldView, conversation: str | None) -> bool:
     """A conversation accepts one response at a time; a background response occupies it until that has ended."""
-    if conversation and (
-        conversation in world.account.locked
-        or any(run.conversation == conversation for run in world.store.pending.values())
-    ):
-        yield {}
+    return bool(
+        conversation
+        and (
+            conversation in world.account.locked
+            or any(run.conversation == conversation for run in world.store.pending.values())
+        )
+    )
 
 
 @rule(
@@ -162,10 +163,9 @@ def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     rejects=[Case({"previous_response_id": "resp_x"}, account=Organization(zdr=True))],
     fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
 )
-def previous_response_zdr(request: Request, world: WorldView) -> Iterator[Json]:
+def previous_response_zdr(request: Request, world: WorldView) -> bool:
     """An organization with Zero Data Retention stores nothing that could be continued."""
-    if world.account.zdr and request.body.get("previous_response_id"):
-        yield {}
+    return world.account.zdr and request.body.get("previous_response_id")
 
 
 @rule(
@@ -250,10 +250,9 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
     accepts=[after(BACKGROUND, _CANCEL)],
     fix="Only a response made with `background: true` can be cancelled.",
 )
-def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
+def cancel_synchronous(request: Request, world: WorldView) -> bool:
     """Only a background response can be cancelled; its status is checked afterwards."""
-    if not world.store.responses[request.params["response_id"]].response.get("background"):
-        yield {}
+    return not world.store.responses[request.params["response_id"]].response.get("background")
 
 
 @rule(
@@ -286,10 +285,9 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Cancel it first, or wait until it has ended.",
 )
-def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
+def delete_in_flight(request: Request, world: WorldView) -> bool:
     """A response cannot be deleted while it is in progress."""
-    if request.params["response_id"] in world.store.pending:
-        yield {}
+    return request.params["response_id"] in world.store.pending
 
 
 @rule(
@@ -301,12 +299,12 @@ def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[after({"input": "hi"}, "GET /responses/{0.id}?stream=false")],
     fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
 )
-def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json]:
+def stream_needs_background(request: Request, world: WorldView) -> bool:
     """Only a background response can be streamed after its creation."""
-    if request.query.get("stream") and not world.store.responses[request.params["response_id"]].response.get(
-        "background"
-    ):
-        yield {}
+    return bool(
+        request.query.get("stream")
+        and not world.store.responses[request.params["response_id"]].response.get("background")
+    )
 
 
 @rule(
@@ -321,11 +319,10 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
     accepts=[after({**BACKGROUND, "stream": True}, "GET /responses/{0.id}?stream=true&starting_after=2")],
     fix="Create the response with `stream: true` as well.",
 )
-def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
+def stream_needs_stream(request: Request, world: WorldView) -> bool:
     """A background response can be streamed again only if it was created as a stream."""
     stored = world.store.responses[request.params["response_id"]]
-    if request.query.get("stream") and stored.events is None:
-        yield {}
+    return bool(request.query.get("stream") and stored.events is None)
 
 
 @rule(
@@ -342,8 +339,7 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Read the response without it: the API keeps its reasoning, and `previous_response_id` continues it.",
 )
-def encrypted_content_persisted(request: Request, world: WorldView) -> Iterator[Json]:
+def encrypted_content_persisted(request: Request, world: WorldView) -> bool:
     """The encrypted reasoning of a stored response cannot be read later."""
     stored = world.store.responses[request.params["response_id"]].response
-    if "reasoning.encrypted_content" in (request.query.get("include") or ()) and stored.get("store") is not False:
-        yield {}
+    return "reasoning.encrypted_content" in (request.query.get("include") or ()) and stored.get("store") is not False

@@ -105,10 +105,9 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
     accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"))],
     fix="Add no message if there is nothing to say.",
 )
-def message_empty(request: Request) -> Iterator[Json]:
+def message_empty(request: Request) -> bool:
     """A message needs a text; of empty parts nothing is known."""
-    if request.body.get("content") == "":
-        yield {}
+    return bool(request.body.get("content") == "")
 
 
 @rule(
@@ -231,14 +230,13 @@ def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Add a message to the thread first, or give the assistant instructions.",
 )
-def run_without_input(request: Request, world: WorldView) -> Iterator[Json]:
+def run_without_input(request: Request, world: WorldView) -> bool:
     """A model needs something to read: a message in the thread, or instructions."""
     body = request.body
     thread = world.store.threads[request.params["thread_id"]].messages if request.params else None
     added = body.get("additional_messages") or (body.get("thread") or {}).get("messages")
     instructions = body.get("instructions") or body.get("additional_instructions")
-    if not (thread or added or instructions or world.store.assistants[body["assistant_id"]]["instructions"]):
-        yield {}
+    return not (thread or added or instructions or world.store.assistants[body["assistant_id"]]["instructions"])
 
 
 def _find_run(request: Request, world: WorldView) -> Any:

@@ -58,10 +58,9 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
     accepts=[ANY_UPLOAD],
     fix="Let the HTTP library make the form and its content type; set neither the header nor the length yourself.",
 )
-def upload_unparsable(request: Request) -> Iterator[Json]:
+def upload_unparsable(request: Request) -> bool:
     """A form must begin and end with the boundary named in its content type."""
-    if request.fault and request.fault.kind == "form":
-        yield {}
+    return request.fault is not None and request.fault.kind == "form"
 
 
 @rule(
@@ -178,10 +177,9 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
     accepts=[ANY_UPLOAD],
     fix="Rewind the stream before it is sent: it may have been read already.",
 )
-def upload_empty(request: Request) -> Iterator[Json]:
+def upload_empty(request: Request) -> bool:
     """Files need at least one byte."""
-    if not sent_file(request, "file").size:
-        yield {}
+    return not sent_file(request, "file").size
 
 
 @rule(
@@ -192,13 +190,12 @@ def upload_empty(request: Request) -> Iterator[Json]:
     accepts=[upload("purpose=user_data", account=Organization(largest_file=5))],
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
-def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:
+def upload_too_large(request: Request, world: WorldView) -> bool:
     """Files have at most 512 MB, one for a batch at most 200 MB."""
     most = world.account.largest_file
     if request.body["purpose"] == "batch":
         most = min(most, LARGEST_BATCH)
-    if sent_file(request, "file").size > most:
-        yield {}
+    return sent_file(request, "file").size > most
 
 
 SCOPE = RuleScope(area="parted_uploads")
@@ -255,13 +252,12 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[after(CREATE_UPLOAD, part())],
     fix="Send `data`, as a file with a name.",
 )
-def part_incomplete(request: Request) -> Iterator[Json]:
+def part_incomplete(request: Request) -> bool:
     """Parts need their bytes, as a file.
 
     Without them there is nothing to add, so it is refused though no report shows it.
     """
-    if not isinstance(request.body.get("data"), dict):
-        yield {}
+    return not isinstance(request.body.get("data"), dict)
 
 
 @rule(
@@ -273,10 +269,9 @@ def part_incomplete(request: Request) -> Iterator[Json]:
     accepts=[after(CREATE_UPLOAD, part(account=Organization(largest_file=5)))],
     fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
 )
-def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
+def part_too_large(request: Request, world: WorldView) -> bool:
     """Parts have at most 64 MB, and at most the size of a whole file."""
-    if sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file):
-        yield {}
+    return sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file)
 
 
 @rule(
@@ -309,9 +304,8 @@ def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}", md5=md5(b"Paris", usedforsecurity=False).hexdigest()))],
     fix="Give the MD5 of the whole file as hex digits.",
 )
-def upload_checksum_differs(request: Request, world: WorldView) -> Iterator[Json]:
+def upload_checksum_differs(request: Request, world: WorldView) -> bool:
     """A checksum must match the parts in their order."""
     upload = world.store.parted_uploads[request.params["upload_id"]]
     data = join_parts(upload, request.body["part_ids"])
-    if md5(data, usedforsecurity=False).hexdigest() != str(request.body["md5"]).lower():
-        yield {}
+    return md5(data, usedforsecurity=False).hexdigest() != str(request.body["md5"]).lower()

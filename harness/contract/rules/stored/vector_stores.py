@@ -124,10 +124,9 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
     accepts=[after(UPLOAD_FILE, CREATE_STORE, Case({"files": [{"file_id": "{0.id}"}]}, on=_SECOND_BATCH))],
     fix="Name the files: `file_ids`, or `files` with attributes of their own.",
 )
-def batch_of_nothing(request: Request) -> Iterator[Json]:
+def batch_of_nothing(request: Request) -> bool:
     """A batch needs files: `file_ids` or `files`."""
-    if not (request.body.get("file_ids") or request.body.get("files") or sources_of(request.body)):
-        yield {}
+    return not (request.body.get("file_ids") or request.body.get("files") or sources_of(request.body))
 
 
 _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
@@ -146,10 +145,9 @@ _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
     accepts=[after(UPLOAD_FILE, CREATE_STORE, Case({**_BOTH, "file_ids": None}, on=_SECOND_BATCH))],
     fix="Name the files once: `file_ids`, or `files` with attributes of their own.",
 )
-def batch_of_both(request: Request) -> Iterator[Json]:
+def batch_of_both(request: Request) -> bool:
     """`file_ids` and `files` of a batch exclude each other."""
-    if request.body.get("file_ids") is not None and request.body.get("files") is not None:
-        yield {}
+    return request.body.get("file_ids") is not None and request.body.get("files") is not None
 
 
 @rule(

@@ -149,11 +149,12 @@ def image_data_url(request: Request) -> Iterator[Json]:
     accepts=[image_body(PNG), image_body(GIF)],
     fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
 )
-def image_not_valid(request: Request) -> Iterator[Json]:
+def image_not_valid(request: Request) -> bool:
     """An image's data must decode as a JPEG, PNG, GIF or WebP file; of very large ones only the header is read."""
-    for _, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
-        if not is_valid_image(url.partition(",")[2]):
-            yield {}
+    return any(
+        not is_valid_image(url.partition(",")[2])
+        for _, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES)
+    )
 
 
 def _join_lines(data: str) -> str:
@@ -170,9 +171,9 @@ def _join_lines(data: str) -> str:
     rejects=[body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})],
     fix="Send the file itself as `file_data`, or give an `http` or `https` address.",
 )
-def file_url_with_data(request: Request) -> Iterator[Json]:
+def file_url_with_data(request: Request) -> bool:
     """A file's URL is fetched even if it is a data URL."""
-    yield from ({} for _, url in find_part_texts(request, "file_url") if url.startswith("data:"))
+    return any(url.startswith("data:") for _, url in find_part_texts(request, "file_url"))
 
 
 @rule(

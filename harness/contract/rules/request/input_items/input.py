@@ -65,16 +65,15 @@ shape(
     fix="Send at least one item, or continue something.",
     reads=("input", "previous_response_id", "conversation", "prompt"),
 )
-def input_empty(request: Request) -> Iterator[Json]:
+def input_empty(request: Request) -> bool:
     """There must be something to answer: an empty `input`, whether list or string, must continue something.
 
     Checked after the schema and after the look-ups of stored state.
     """
     body = request.body
-    if body.get("input") in ([], "") and not any(
+    return body.get("input") in ([], "") and not any(
         body.get(name) for name in ("previous_response_id", "prompt", "conversation")
-    ):
-        yield {}
+    )
 
 
 SCOPE = RuleScope(area="configuration_updates", when="input[]", mentions="configuration_update")
@@ -151,11 +150,12 @@ def configuration_update_compacted(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-6-astra", "input": [_UPDATE, HI, _UPDATE, {"role": "user", "content": "again"}]}],
     fix="Merge them into one item.",
 )
-def configuration_updates_adjacent(request: Request) -> Iterator[Json]:
+def configuration_updates_adjacent(request: Request) -> bool:
     """A `configuration_update` must not follow another one."""
-    for item, next_item in pairwise(request.body["input"]):
-        if item.get("type") == next_item.get("type") == "configuration_update":
-            yield {}
+    return any(
+        item.get("type") == next_item.get("type") == "configuration_update"
+        for item, next_item in pairwise(request.body["input"])
+    )
 
 
 SCOPE = RuleScope(area="compaction_triggers", when="input[]", mentions="compaction_trigger")
@@ -182,10 +182,9 @@ def _triggers(request: Request) -> list[int]:
     accepts=[[HI, _TRIGGER]],
     fix="Send one `compaction_trigger`, as the last item.",
 )
-def compaction_trigger_twice(request: Request) -> Iterator[Json]:
+def compaction_trigger_twice(request: Request) -> bool:
     """A request may have one `compaction_trigger`; their number is checked before their place."""
-    if len(_triggers(request)) > 1:
-        yield {}
+    return len(_triggers(request)) > 1
 
 
 @rule(
@@ -196,10 +195,9 @@ def compaction_trigger_twice(request: Request) -> Iterator[Json]:
     rejects=[[_TRIGGER, HI]],
     fix="Send the `compaction_trigger` as the last item, and what follows it in the next request.",
 )
-def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
+def compaction_trigger_before_the_end(request: Request) -> bool:
     """Nothing may follow a `compaction_trigger`; its place is checked before the length of the output."""
-    if any(index < len(request.body["input"]) - 1 for index in _triggers(request)):
-        yield {}
+    return any(index < len(request.body["input"]) - 1 for index in _triggers(request))
 
 
 @rule(
@@ -214,8 +212,7 @@ def compaction_trigger_before_the_end(request: Request) -> Iterator[Json]:
     accepts=[{"input": [HI, _TRIGGER], "max_output_tokens": _LEAST_OUTPUT}],
     fix=f"Leave `max_output_tokens` out, or set at least {_LEAST_OUTPUT}.",
 )
-def compaction_trigger_without_room(request: Request) -> Iterator[Json]:
+def compaction_trigger_without_room(request: Request) -> bool:
     """The compaction that a `compaction_trigger` asks for needs room in `max_output_tokens`."""
     limit = request.body.get("max_output_tokens")
-    if limit is not None and limit < _LEAST_OUTPUT and _triggers(request):
-        yield {}
+    return bool(limit is not None and limit < _LEAST_OUTPUT and _triggers(request))

@@ -194,8 +194,9 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     accepts=[Case({"items": [{"type": "reasoning", "id": "rs_1", "summary": []}, _ANSWER]}, on="POST /conversations")],
     fix="Add the reasoning item with its id or its encrypted content, or leave it out.",
 )
-def reasoning_unidentified(request: Request) -> Iterator[Json]:
+def reasoning_unidentified(request: Request) -> bool:
     """Conversations refuse a reasoning item with neither `id` nor `encrypted_content`."""
-    for item in objects_in(request.body.get("input")):  # where rules read the `items` of a conversation
-        if item.get("type") == "reasoning" and not (item.get("id") or item.get("encrypted_content")):
-            yield {}
+    return any(
+        item.get("type") == "reasoning" and not (item.get("id") or item.get("encrypted_content"))
+        for item in objects_in(request.body.get("input"))  # where rules read the `items` of a conversation
+    )

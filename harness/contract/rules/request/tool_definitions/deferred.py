@@ -49,11 +49,10 @@ def _offer(*tools: Json) -> Json:
     ],
     fix='Add `{"type": "tool_search"}`, or leave `defer_loading` out.',
 )
-def deferred_without_search(request: Request) -> Iterator[Json]:
+def deferred_without_search(request: Request) -> bool:
     """A deferred tool, at the top level or in a namespace, needs a tool search that can find it."""
     deferred = any(map(is_deferred, request.body.get("tools") or ()))
-    if deferred and _has_all_tools(request) and not _tool_searches(declared_tools(request.body)):
-        yield {}
+    return deferred and _has_all_tools(request) and not _tool_searches(declared_tools(request.body))
 
 
 def _tool_searches(tools: Iterable[Json]) -> list[Json]:
@@ -79,16 +78,15 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
     ],
     fix="Defer a tool (`defer_loading: true`), or leave the tool search out.",
 )
-def search_without_deferred(request: Request) -> Iterator[Json]:
+def search_without_deferred(request: Request) -> bool:
     """A tool search by the API needs something to find; one by the client (`execution`) does not."""
     searches = _tool_searches(request.body.get("tools") or ())
     hosted = any(search.get("execution") != "client" for search in searches) and _has_all_tools(request)
-    if (
+    return (
         hosted
         and not any(map(is_deferred, declared_tools(request.body)))
         and not _has_search_output(input_items(request.body))
-    ):
-        yield {}
+    )
 
 
 @rule(
@@ -124,10 +122,10 @@ def search_undescribed(request: Request) -> Iterator[Json]:
     accepts=[_offer(CLIENT_TOOL_SEARCH), _offer(DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": None})],
     fix="Leave `description` out, or search in the client (`execution: client`).",
 )
-def search_described(request: Request) -> Iterator[Json]:
+def search_described(request: Request) -> bool:
     """A tool search by the API accepts no `description`."""
     searches = _tool_searches(request.body.get("tools") or ())
-    yield from ({} for search in searches if search.get("execution") != "client" and search.get("description"))
+    return any(search.get("execution") != "client" and search.get("description") for search in searches)
 
 
 def _has_search_output(items: Iterable[Json]) -> bool:

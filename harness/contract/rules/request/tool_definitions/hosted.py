@@ -220,10 +220,9 @@ def _draw_on_azure(**headers: str) -> Case:
     accepts=[_draw_on_azure(**{IMAGE_DEPLOYMENT: "gpt-image-2"})],
     fix=f"Name a deployment that generates images, in the header `{IMAGE_DEPLOYMENT}`.",
 )
-def image_deployment_missing(request: Request) -> Iterator[Json]:
+def image_deployment_missing(request: Request) -> bool:
     """Azure needs the name of the deployment that draws images, even if the model draws none."""
-    if "image_generation" in tool_types(request) and not request.headers.get(IMAGE_DEPLOYMENT):
-        yield {}
+    return "image_generation" in tool_types(request) and not request.headers.get(IMAGE_DEPLOYMENT)
 
 
 def _drawing_tools(request: Request) -> list[Json]:
@@ -380,8 +379,9 @@ def image_compression_of_png(request: Request) -> Iterator[Json]:
     ],
     fix="Set `output_format` to `png` or `webp`.",
 )
-def image_transparent_jpeg(request: Request) -> Iterator[Json]:
+def image_transparent_jpeg(request: Request) -> bool:
     """JPEG has no transparency."""
-    for tool in _drawing_tools(request):
-        if tool.get("background") == "transparent" and tool.get("output_format") == "jpeg":
-            yield {}
+    return any(
+        tool.get("background") == "transparent" and tool.get("output_format") == "jpeg"
+        for tool in _drawing_tools(request)
+    )

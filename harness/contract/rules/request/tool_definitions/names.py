@@ -310,6 +310,6 @@ def encrypted_parameters_unsupported(request: Request, family: Model | None) -> 
     ],
     fix="Name the namespace differently, such as `agent_collaboration`.",
 )
-def namespace_reserved(request: Request, family: Model | None) -> Iterator[Json]:
+def namespace_reserved(request: Request, family: Model | None) -> bool:
     """Azure refuses the namespace by which a model communicates with its agents, whatever it contains."""
-    yield from ({} for _ in _agent_namespaces(request, family))
+    return any(True for _ in _agent_namespaces(request, family))

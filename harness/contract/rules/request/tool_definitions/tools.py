@@ -86,11 +86,12 @@ _CONNECTOR: Json = {"type": "mcp", "server_label": "a", "connector_id": "connect
     accepts=[{"tools": [{**_CONNECTOR, "authorization": "ya29.token"}]}],
     fix="Send the OAuth token of the connector's user as `authorization`.",
 )
-def mcp_connector_without_token(request: Request) -> Iterator[Json]:
+def mcp_connector_without_token(request: Request) -> bool:
     """OpenAI calls its connectors with a token of their user, which a request must have."""
-    for tool in _declared_mcp_tools(request):
-        if tool.get("connector_id") is not None and tool.get("authorization") is None:
-            yield {}
+    return any(
+        tool.get("connector_id") is not None and tool.get("authorization") is None
+        for tool in _declared_mcp_tools(request)
+    )
 
 
 @rule(
@@ -220,10 +221,9 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
     since="2026-05",
     fix="Declare `shell`; calls and outputs of the old tool may stay in the input.",
 )
-def local_shell_retired(request: Request) -> Iterator[Json]:
+def local_shell_retired(request: Request) -> bool:
     """The tool `local_shell` is gone; only `codex-mini-latest` had it."""
-    if any(tool["type"] == "local_shell" for tool in request.body.get("tools") or ()):
-        yield {}
+    return any(tool["type"] == "local_shell" for tool in request.body.get("tools") or ())
 
 
 MOST_VECTOR_STORES = 2
@@ -242,10 +242,9 @@ MOST_VECTOR_STORES = 2
     accepts=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1", "vs_2"]}]}],
     fix="Name at most two vector stores; put what must be searched together into one.",
 )
-def many_vector_stores(request: Request) -> Iterator[Json]:
+def many_vector_stores(request: Request) -> bool:
     """A `file_search` can search at most two vector stores."""
-    if any(len(tool.get("vector_store_ids") or ()) > MOST_VECTOR_STORES for tool in request.body.get("tools") or ()):
-        yield {}
+    return any(len(tool.get("vector_store_ids") or ()) > MOST_VECTOR_STORES for tool in request.body.get("tools") or ())
 
 
 _ASSISTANT_WITH_SCHEMA: Json = {
@@ -272,12 +271,11 @@ _FUNCTION: Json = {"type": "function", "function": {"name": "f"}}
     ],
     fix="Let the assistant answer by calling a function with this schema, or move to `POST /responses`.",
 )
-def assistant_schema_tools(request: Request) -> Iterator[Json]:
+def assistant_schema_tools(request: Request) -> bool:
     """An assistant that answers by a schema may only have functions."""
     form = request.body.get("response_format")
-    if (
+    return (
         isinstance(form, dict)
         and form.get("type") == "json_schema"
         and any(tool["type"] != "function" for tool in request.body.get("tools") or ())
-    ):
-        yield {}
+    )
