@@ -15,7 +15,6 @@ import uvicorn
 
 from harness.api.http import multipart
 from harness.api.http.bodies import parse_query
-from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
@@ -54,16 +53,27 @@ class App:
         self.api = api
         self.access = access
         self.metrics: Callable[[], Awaitable[Answer]] | None = None
+        self._control_app: AsgiApp | None = None
+        self._loading = threading.Lock()
 
     async def close(self) -> None:
         """Release what the app has opened."""
 
-    @cached_property
-    def _control_plane(self) -> AsgiApp:
-        # FastAPI takes longer to import than everything else, and most test runs never need it.
-        from harness.server.control_plane.app import control_app
+    async def _serve_control(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of the control plane, which the first one loads, in a thread: others are served meanwhile."""
+        app = self._control_app
+        if app is None:
+            app = await asyncio.to_thread(self._load_control_app)
+        await app(scope, receive, send)
 
-        return control_app(self.api)
+    def _load_control_app(self) -> AsgiApp:
+        with self._loading:
+            if self._control_app is None:
+                # FastAPI takes longer to import than everything else, and most test runs never need it.
+                from harness.server.control_plane.app import control_app
+
+                self._control_app = control_app(self.api)
+        return self._control_app
 
     def takes_whole(self, head: RequestHead) -> bool:
         """Return whether `answer` answers a request: any but a form, and not the control plane's."""
@@ -104,7 +114,7 @@ class App:
             # Refusals are checked first, so they do not import the control plane, which many servers never load.
             answered = self.access.refuse(received.path, received.headers) or await self._answer_probe(scope)
             if answered is None or scope["type"] != "http":
-                await self._control_plane(scope, receive, send)
+                await self._serve_control(scope, receive, send)
             else:
                 await send_answer(send, answered)
         elif scope["type"] == "websocket":

@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,11 @@ from harness.core.limits import Limits
 from harness.explain.verdict import find_suspects
 from harness.items import message
 from harness.server import http_server as module
+from harness.server.control_plane.app import control_app
 from harness.server.http_server import App, Server, bind, serve_in_thread
 from harness.server.judge_world import Permitted, judge_world
 from harness.server.mock_api import MockApi
+from harness.server.transport.asgi_types import AsgiApp
 from harness.server.transport.deliver import WRITE_SIZE, send_answer
 from harness.server.websocket.session import SocketSession
 from harness.world.world import MAX_FAILED
@@ -315,6 +318,25 @@ class TestAServer:
         said = json.loads(connection.getresponse().read())
         connection.close()
         assert said["status"] == "ok"
+
+    def test_others_are_served_while_the_first_control_request_loads_the_control_plane(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answered = threading.Event()
+
+        def build_late(api: MockApi) -> AsgiApp:
+            assert answered.wait(30)
+            return control_app(api)
+
+        monkeypatch.setattr("harness.server.control_plane.app.control_app", build_late)
+        with serve_in_thread(MockApi(fallback=lambda _: [message("hi")])) as running:
+            first, other = (http.client.HTTPConnection(running.host, running.port, timeout=60) for _ in range(2))
+            with contextlib.closing(first), contextlib.closing(other):
+                first.request("GET", "/_harness/worlds")
+                other.request("POST", "/v1/responses", GOOD, {"authorization": "Bearer sk-1"})
+                assert other.getresponse().status == 200
+                answered.set()
+                assert first.getresponse().status == 200
 
     @pytest.mark.parametrize(
         ("host", "port", "why"),

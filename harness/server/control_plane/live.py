@@ -9,7 +9,7 @@ from fastapi import Header, Request, Response
 from fastapi.responses import StreamingResponse
 
 from harness.core.exchange import Json
-from harness.server.control_plane.requests import EventNumber, api_of, join_rows, send_json
+from harness.server.control_plane.requests import EventNumber, api_of, send_json
 from harness.server.keyed_worlds import shown_name
 from harness.server.observe.event_ring import EventRing, LiveEvent
 from harness.server.transport.asgi_types import STOPPING
@@ -33,8 +33,8 @@ async def worlds(request: Request) -> Response:
     script, and how many `open_streams` are being sent.
     """
     newest = _ring_of(request).look()
-    rows = [orjson.dumps(_describe_world(world)) async for world in api_of(request).each_world()]
-    return send_json({"event": newest, "worlds": orjson.Fragment(join_rows(rows))})
+    rows = [orjson.Fragment(orjson.dumps(_describe_world(world))) async for world in api_of(request).each_world()]
+    return send_json({"event": newest, "worlds": rows})
 
 
 async def events(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter, time
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-import orjson
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
@@ -23,7 +22,7 @@ from harness.core.text import item_text, pluralize, shorten
 from harness.explain.verdict import collect_findings, find_verdict
 from harness.items.transcript import input_items
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import EventNumber, Worker, join_rows, named_world, send_json, worker_of
+from harness.server.control_plane.requests import EventNumber, Worker, encode_each, named_world, send_json, worker_of
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -185,7 +184,7 @@ class _LiveView:
 
     def _build_case(self, seen: _Seen, after: int) -> Response:
         case = build_case(_head(seen.world), seen.world, self._judge(seen), after)
-        return send_json(replace(case, exchanges=_encode(case.exchanges), pool=_encode(case.pool)))
+        return send_json(replace(case, exchanges=encode_each(case.exchanges), pool=encode_each(case.pool)))
 
     def _judge(self, seen: _Seen) -> JudgedCase:
         if not seen.is_due:
@@ -224,12 +223,7 @@ def _assemble(rows: Sequence[CaseRow]) -> Response:
     facts = RunFacts("serve", f"{COMMAND} serve", began, uptime(), versions={"responses-harness": harness_version()})
     exchanges = sum(row.exchanges for row in rows)
     run = assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
-    return send_json(replace(run, cases=_encode(rows)))
-
-
-def _encode(rows: Iterable[object]) -> Any:
-    """Encode a list entry by entry, since nothing else runs while one is encoded."""
-    return orjson.Fragment(join_rows(map(orjson.dumps, rows)))
+    return send_json(replace(run, cases=encode_each(rows)))
 
 
 def _seconds_since(moment: float) -> float:

@@ -57,7 +57,6 @@ class SharedApp(App):
         super().__init__(api, access)
         self._replicas = Replicas(api, log, self._carry_out_control, keep)
         api.courier = self._replicas.courier
-        self._local_control: AsgiApp | None = None
 
     async def close(self) -> None:
         """Close the connection to the store."""
@@ -127,14 +126,10 @@ class SharedApp(App):
             self._replicas.gates.remove(id(scope))
             await self._replicas.leave(key, request.session)
 
-    @property
-    def _control_plane(self) -> AsgiApp:
-        return self._serve_control
-
     async def _serve_control(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Bring the World up to date for a request that only reads; requests that change it go through the log."""
         if scope["type"] != "http" or scope["path"] == EVENTS_PATH:  # its stream is this server's own, and never ends
-            await self._control_app(scope, receive, send)
+            await super()._serve_control(scope, receive, send)
             return
         body = await read_body(receive)
         if body is None:
@@ -166,17 +161,9 @@ class SharedApp(App):
         tried = await _call_control(control_app(self.api.make_empty()), request)
         return tried.status < 400
 
-    @property
-    def _control_app(self) -> AsgiApp:
-        if self._local_control is None:
-            from harness.server.control_plane.app import control_app
-
-            self._local_control = control_app(self.api)
-        return self._local_control
-
     async def _carry_out_control(self, request: LoggedRequest) -> ControlAnswer:
         """Run a request through the control plane of this process."""
-        return await _call_control(self._control_app, request)
+        return await _call_control(super()._serve_control, request)
 
 
 class SharedSession:

@@ -216,7 +216,7 @@ class TestHealth:
     def test_health_needs_no_control_plane(self) -> None:
         app = App(make_api())
         assert asyncio.run(app._answer_probe({"method": "GET", "path": "/_harness/health"}))
-        assert "_control_plane" not in vars(app)
+        assert app._control_app is None
 
 
 def test_a_websocket_on_another_path_is_logged_once(watched: Watched) -> None:
