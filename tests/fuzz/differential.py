@@ -103,8 +103,14 @@ def _make_request(chance: random.Random) -> tuple[list[str], bytes, list[str]]:
 
 
 def _is_made(lines: Sequence[str], upgrade: Sequence[str]) -> bool:
-    """Return whether the upgrade that is asked for is made, or the request is broken for another reason."""
-    return lines[0].startswith("GET ") and upgrade[-1:] in (["Upgrade: websocket"], ["Upgrade: WebSocket"])
+    """Return whether the upgrade that is asked for is made, or the request is broken for another reason.
+
+    A bare server makes one of HTTP/1.0, too.
+    """
+    is_old = lines[0].endswith(" HTTP/1.0")
+    return (
+        not is_old and lines[0].startswith("GET ") and upgrade[-1:] in (["Upgrade: websocket"], ["Upgrade: WebSocket"])
+    )
 
 
 def _chunk(chance: random.Random, body: bytes) -> bytes:

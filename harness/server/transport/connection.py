@@ -7,7 +7,6 @@ HTTP/1.0 clients never get chunks. uvicorn creates one `HttpConnection` per clie
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from enum import Enum, auto
 from functools import lru_cache, partial
 from itertools import count
@@ -247,9 +246,8 @@ class HttpConnection(asyncio.Protocol):
             if first.service is None:
                 self._start(first, first.run(partial(self._config.loaded_app, first.scope, first.receive, first.send)))
                 continue
-            if first.head.expects_continue:
-                first.ask_for_body()
             if not first.is_body_whole:
+                first.ask_for_body()
                 break
             if work := first.answer(first.service):
                 self._start(first, work)
@@ -352,5 +350,5 @@ class HttpConnection(asyncio.Protocol):
             },
         )
         protocol.connection_made(self.transport)
-        protocol.data_received(replace(head, version="1.1").encode())
+        protocol.data_received(head.encode())
         self.transport.set_protocol(protocol)

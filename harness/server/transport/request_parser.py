@@ -57,19 +57,22 @@ class RequestHead:
             found = httptools.parse_url(self.url)
         except httptools.HttpParserInvalidURLError:
             raise BadRequest(INVALID) from None
-        path = found.path.decode("ascii")
-        return Target(unquote(path) if "%" in path else path, found.path, found.query or b"")
+        raw_path = found.path or b"/"  # a whole URL may end with its host
+        path = raw_path.decode("ascii")
+        return Target(unquote(path) if "%" in path else path, raw_path, found.query or b"")
 
     @cached_property
     def expects_continue(self) -> bool:
-        """Whether the client waits for a `100 Continue` before it sends the body."""
-        return self.texts.get("expect", "").lower() == "100-continue"
+        """Whether the client waits for a `100 Continue` before it sends the body; HTTP/1.0 does not know it."""
+        return self.version != "1.0" and self.texts.get("expect", "").lower() == "100-continue"
 
     @property
     def asks_for_websocket(self) -> bool:
-        """Whether the request asks to upgrade the connection to a WebSocket."""
+        """Whether the request asks to upgrade the connection to a WebSocket; HTTP/1.0 has no upgrades."""
+        if self.method != "GET" or self.version == "1.0":
+            return False
         tokens = [token.strip() for token in self.texts.get("connection", "").lower().split(",")]
-        return self.method == "GET" and "upgrade" in tokens and self.texts.get("upgrade", "").lower() == WEBSOCKET
+        return "upgrade" in tokens and self.texts.get("upgrade", "").lower() == WEBSOCKET
 
     @property
     def is_tunnel(self) -> bool:
@@ -131,6 +134,8 @@ Part = RequestAtOnce | Mark | RequestHead | bytes | Upgrade | BadRequest
 
 class RequestParser:
     """Parses the requests of a connection into their parts; a head that a server has parsed is not parsed again."""
+
+    _head: RequestHead
 
     def __init__(self) -> None:
         self._is_inside = self._is_upgrade = False
@@ -198,7 +203,7 @@ class RequestParser:
                 self._parser.feed_data(rest)
                 return
             except httptools.HttpParserUpgrade as upgrade:
-                head = self._make_head()
+                head = self._head
                 if head.is_tunnel or head.asks_for_websocket:
                     self._parts.append(Upgrade(head))
                     return
@@ -229,16 +234,14 @@ class RequestParser:
         """Add the head of a request, unless it asks for an upgrade, which `feed` handles."""
         if sum([name == b"host" for name, _ in self._headers]) > 1:
             raise BadRequest(TWO_HOSTS)
-        head = self._make_head()
-        self._is_upgrade = self._parser.should_upgrade() and not head.is_tunnel
-        if not self._is_upgrade:
-            self._parts.append(head)
-
-    def _make_head(self) -> RequestHead:
         parser = self._parser
         method, version = parser.get_method().decode("ascii"), parser.get_http_version()
         keeps_alive = version != "1.0" and method != "CONNECT" and parser.should_keep_alive()
-        return RequestHead(method, self._url, version, self._headers, keeps_alive)
+        self._head = head = RequestHead(method, self._url, version, self._headers, keeps_alive)
+        self._headers = []  # what is in the trailer of a body in chunks is no part of the head
+        self._is_upgrade = parser.should_upgrade() and not head.is_tunnel
+        if not self._is_upgrade:
+            self._parts.append(head)
 
     def on_body(self, body: bytes) -> None:
         """Add a part of the body."""

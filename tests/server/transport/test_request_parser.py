@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.server.transport.request_parser import END, BadRequest, Part, RequestHead, RequestParser, Upgrade
 from tests.support.servers.live_server import request_head
 from tests.support.servers.served import Served, serving
 from tests.support.slow import slow_except
@@ -147,3 +148,123 @@ class TestTheHead:
         assert b"transfer-encoding" not in before.lower()
         assert after.startswith(b"event: response.created\n")
         assert after.endswith(b"}\n\n")
+
+
+HOST = b"Host: x\r\n"
+ASKED = b"POST /v1 HTTP/1.1\r\n" + HOST
+CHUNKED = ASKED + b"Transfer-Encoding: chunked\r\n\r\n"
+WEBSOCKET = HOST + UPGRADE + b"==\r\n\r\n"
+
+
+def get(target: bytes = b"/v1", version: bytes = b"HTTP/1.1", headers: bytes = HOST) -> bytes:
+    return b"GET %b %b\r\n%b\r\n" % (target, version, headers)
+
+
+def parts_of(sent: bytes, size: int) -> list[Part]:
+    """Return the parts of what is sent in pieces of this size, until one of them is refused."""
+    parser, parts = RequestParser(), list[Part]()
+    for start in range(0, len(sent), size):
+        parts += parser.feed(sent[start : start + size])
+        if parts and isinstance(parts[-1], BadRequest):
+            break
+    return parts
+
+
+def head_of(sent: bytes, size: int) -> RequestHead:
+    """Return the head of a request that is sent in pieces of this size."""
+    parts = (part[0] if type(part) is tuple else part for part in parts_of(sent, size))
+    return next(part for part in parts if isinstance(part, RequestHead))
+
+
+NO_REQUESTS = {
+    "bare line feeds": get().replace(b"\r\n", b"\n"),
+    "a bare line feed in a header": get(headers=HOST + b"A: b\nC: d\r\n"),
+    "a bare carriage return in a header": get(headers=HOST + b"A: b\rc\r\n"),
+    "a folded header": get(headers=HOST + b"A: b\r\n c\r\n"),
+    "a header folded by a tab": get(headers=HOST + b"A: b\r\n\tc\r\n"),
+    "a header without a colon": get(headers=HOST + b"A\r\n"),
+    "a header without a name": get(headers=HOST + b": a\r\n"),
+    "a space before a colon": get(headers=HOST + b"A : b\r\n"),
+    "a space in a name": get(headers=HOST + b"A B: c\r\n"),
+    "a name that is not ASCII": get(headers=HOST + "Ä: b\r\n".encode()),
+    "NUL in a header": get(headers=HOST + b"A: b\0c\r\n"),
+    "a control character in a header": get(headers=HOST + b"A: b\x7fc\r\n"),
+    "NUL in the address": get(b"/v1\0"),
+    "a space in the address": get(b"/v 1"),
+    "an address that is not ASCII": get("/ä".encode()),
+    "an address without a slash": get(b"v1"),
+    "no address": b"GET HTTP/1.1\r\n" + HOST + b"\r\n",
+    "two hosts": get(headers=HOST + HOST),
+    "no method": b" /v1 HTTP/1.1\r\n\r\n",
+    "a method in small letters": get().replace(b"GET", b"get"),
+    "an unknown method": get().replace(b"GET", b"ASK"),
+    "tabs in the first line": get().replace(b" ", b"\t"),
+    "a space before the method": b" " + get(),
+    "the version 1.2": get(version=b"HTTP/1.2"),
+    "the preface of HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a TLS handshake": bytes.fromhex("160301020001000100"),
+    "a length and chunks": CHUNKED.replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
+    "chunks and a length": ASKED + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks twice": CHUNKED[:-2] + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks that are not last": CHUNKED.replace(b"chunked", b"chunked, gzip"),
+    "another encoding": CHUNKED.replace(b"chunked", b"identity"),
+    **{
+        f"the length {length!r}": ASKED + f"Content-Length: {length}\r\n\r\n".encode("latin-1")
+        for length in ("", "-1", "+5", "0x5", "5, 5", "5 5", "\xb2", 2**64)
+    },
+    "two equal lengths": ASKED + b"Content-Length: 5\r\n" * 2 + b"\r\n",
+    "two lengths": ASKED + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+    **{
+        f"the size {size!r} of a chunk": CHUNKED + f"{size}\r\nabcde\r\n0\r\n\r\n".encode()
+        for size in ("", "-5", "0x5", "5 ", "z", "4", "6", f"{2**64:x}")
+    },
+    "bare line feeds around chunks": CHUNKED + b"5\nabcde\n0\n\n",
+    "a length behind the chunks": CHUNKED + b"0\r\nContent-Length: 5\r\n\r\n",
+    "a trailer without a colon": CHUNKED + b"0\r\nA b\r\n\r\n",
+    "text behind the body": ASKED + b"Content-Length: 5\r\n\r\nabcdefgh\r\n",
+}
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20], ids=["bytewise", "whole"])
+class TestWhatIsSent:
+    @pytest.mark.parametrize("sent", NO_REQUESTS.values(), ids=NO_REQUESTS)
+    def test_what_is_no_request_is_refused(self, sent: bytes, size: int) -> None:
+        assert isinstance(parts_of(sent, size)[-1], BadRequest)
+
+    @pytest.mark.parametrize(
+        "chunks",
+        [
+            b"5;a=b\r\nabcde\r\n0;c\r\n\r\n",
+            b"0000000000005\r\nabcde\r\n0\r\n\r\n",
+            b"2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n",
+            b"5\r\nabcde\r\n0\r\nHost: y\r\nAuthorization: Bearer sk-2\r\n\r\n",
+        ],
+        ids=["extensions", "zeros", "two of them", "a trailer"],
+    )
+    def test_a_body_in_chunks_is_what_is_in_them(self, chunks: bytes, size: int) -> None:
+        _, head, *body = parts_of(CHUNKED + chunks, size)
+        assert isinstance(head, RequestHead)
+        assert (head.texts, body.pop()) == ({"host": "x", "transfer-encoding": "chunked"}, END)
+        assert b"".join(part for part in body if isinstance(part, bytes)) == b"abcde"
+
+    @pytest.mark.parametrize(
+        ("target", "path"),
+        [(b"http://y", "/"), (b"http://y/v1", "/v1"), (b"http://[::1]:80/v1?a", "/v1"), (b"*", "*"), (b"//y", "//y")],
+    )
+    def test_an_address_may_be_a_whole_url(self, target: bytes, path: str, size: int) -> None:
+        assert head_of(get(target), size).target.path == path
+
+    @pytest.mark.parametrize("target", [b"http://[::1/v1", b"http://y:70000/v1"])
+    def test_an_address_that_is_none_is_refused_when_it_is_read(self, target: bytes, size: int) -> None:
+        head = head_of(get(target), size)
+        with pytest.raises(BadRequest):
+            _ = head.target
+
+    def test_an_upgrade_is_none_in_http_1_0(self, size: int) -> None:
+        assert isinstance(parts_of(get(headers=WEBSOCKET), size)[-1], Upgrade)
+        assert not any(isinstance(part, Upgrade) for part in parts_of(get(b"/v1", b"HTTP/1.0", WEBSOCKET), size))
+
+    def test_leave_to_send_is_not_asked_for_in_http_1_0(self, size: int) -> None:
+        expecting = HOST + b"Expect: 100-continue\r\n"
+        heads = [head_of(get(b"/v1", version, expecting), size) for version in (b"HTTP/1.0", b"HTTP/1.1")]
+        assert [head.expects_continue for head in heads] == [False, True]
