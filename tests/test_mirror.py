@@ -44,7 +44,6 @@ TESTED_WITH = {
     "explain/test_refusal.py": {"explain/missing_outputs"},
     "explain/test_render.py": {"explain/model"},
     "explain/test_verdict.py": {"explain/mistakes"},
-    "faults/test_faults.py": {"faults/broken_off"},
     "foundry/test_agents.py": {"api/project_types"},
     "foundry/test_azure.py": {"contract/dialect_body"},
     "live/test_drift.py": {"cli/drift"},

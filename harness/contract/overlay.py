@@ -38,6 +38,7 @@ import yaml
 from harness.contract.rule import LEVELS
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
+from harness.core.json_values import merge_patch
 
 _PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` keeps
 
@@ -50,19 +51,6 @@ def suggest_nearest(problem: str, name: str, names: Iterable[str]) -> str:
     """Append the nearest valid name to a problem with a name."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.5)
     return f"{problem}; nearest: {near[0]}" if near else problem
-
-
-def merge_patch(value: Any, patch: Any) -> Any:
-    """Apply a JSON merge patch (RFC 7396): null removes a member, objects are merged, other values replace."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(value) if isinstance(value, dict) else {}
-    for name, part in patch.items():
-        if part is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = merge_patch(merged.get(name), part)
-    return merged
 
 
 def _define(root: Json, schemas: Json) -> None:

@@ -1,8 +1,9 @@
-"""The API's phrases for types, lists and similar names in its messages."""
+"""The API's phrases for types, lists and similar names in its messages, and the errors that several rules share."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json
 
 _EXPECTED_PHRASES = {
@@ -114,3 +115,58 @@ def format_path(path: Iterable[str | int]) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
+
+
+def missing_parameter(path: str) -> ApiError:
+    """Return the error for a member that a body must have."""
+    return bad_request(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+
+
+def invalid_type(path: str, expected: str, got: str = "{kind}") -> ApiError:
+    """Return the error for a value of another JSON type than the expected one."""
+    return bad_request(f"Invalid type for '{path}': expected {expected}, but got {got} instead.", path, "invalid_type")
+
+
+def invalid_value(path: str = "{path}", values: str = "{values}") -> ApiError:
+    """Return the error for a value that is none of the listed ones."""
+    return bad_request(f"Invalid value: '{{value}}'. Supported values are: {values}.", path, "invalid_value")
+
+
+def invalid_id(path: str, prefix: str, value: str = "{id}") -> ApiError:
+    """Return the error for an id of another kind."""
+    return bad_request(
+        f"Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", path, "invalid_value"
+    )
+
+
+def unsupported_value(path: str) -> ApiError:
+    """Return the error for a value that other models accept."""
+    said = "'{value}' is not supported with the '{model}' model. Supported values are: {values}."
+    return bad_request(f"Unsupported value: {said}", path, "unsupported_value")
+
+
+def unsupported_parameter(name: str, where: str) -> ApiError:
+    """Return the error for a member that the API accepts elsewhere."""
+    return bad_request(f"Unsupported parameter: '{name}' is not supported {where}.", name, "unsupported_parameter")
+
+
+def exclusive_parameters(names: str, path: str = "{path}") -> ApiError:
+    """Return the error for several members of which a body, or the part of it at a path, may have one."""
+    said = f"'{path}'. Ensure you are only providing one of: {names}."
+    return bad_request(f"Mutually exclusive parameters: {said}", path or None, "mutually_exclusive_parameters")
+
+
+def missing_exclusive_parameters(names: str) -> ApiError:
+    """Return the error for a part that has none of several members of which it needs one."""
+    said = f"'{{path}}'. Ensure you are providing exactly one of: {names}."
+    code = "missing_mutually_exclusive_parameters"
+    return bad_request(f"Missing mutually exclusive parameters: {said}", "{path}", code)
+
+
+def wrong_content_type(accepted: str) -> ApiError:
+    """Return the error for a body of another content type than the accepted one."""
+    return bad_request(
+        f"Unsupported content type: '{{type}}'. This API method only accepts '{accepted}' requests, but you specified the "
+        "header 'Content-Type: {type}'. Please try again with a supported content type.",
+        code="unsupported_content_type",
+    )

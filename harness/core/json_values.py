@@ -1,4 +1,4 @@
-"""JSON values: read where the shape is unknown, and dumped from pydantic objects, without importing pydantic."""
+"""JSON values: read where the shape is unknown, patched, and dumped from pydantic objects, without importing pydantic."""
 
 import json
 from typing import Any, Protocol
@@ -20,6 +20,19 @@ def objects_in(value: Any) -> list[Json]:
 def as_string(value: Any) -> str:
     """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """Apply a JSON merge patch (RFC 7396) to a value: null removes a member, objects are merged."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge_patch(merged.get(name), value)
+    return merged
 
 
 class Dumpable(Protocol):

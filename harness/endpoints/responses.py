@@ -15,7 +15,7 @@ from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
 from harness.endpoints.model_run import Turn, note_approvals, run_model, take_turn
 from harness.faults import ends_early
-from harness.faults.broken_off import apply_faults
+from harness.faults.transmission import apply_faults
 from harness.items.kind import Item
 from harness.world.api_call import ApiCall
 from harness.world.background import advance_pending, cancel_response, enqueue_response

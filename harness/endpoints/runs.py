@@ -17,7 +17,7 @@ from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
 from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, find_thread, start_thread
 from harness.faults import ScriptedRefusal
-from harness.faults.broken_off import apply_faults
+from harness.faults.transmission import apply_faults
 from harness.world.api_call import ApiCall
 from harness.world.background import advance_run
 from harness.world.world import World

@@ -12,36 +12,18 @@ In script files a fault is the last line of its turn: `{"type": "cut", "after": 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.core.account import RateLimit, whole_number
-from harness.core.delivery import Fault, Pause, is_non_negative_number
+from harness.core.delivery import Fault, Pause
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ApiError, ScriptError
 from harness.core.registry import Registry, named_arguments
 from harness.core.text import show
 from harness.ending import ENDINGS, RESPONSE_LINES, SERVER_ERROR_MESSAGE, TurnLine, add_line
 from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
-from harness.faults.transmission import Chunks, Delay, Framing, make_pace, parse_duration
-
-
-@dataclass(frozen=True, slots=True)
-class Cut(Fault):
-    """Closes the connection after `after` events; 4.5 cuts it in the middle of the fifth.
-
-    A stream is always cut before its last event is complete. An answer that is not a stream is cut in the middle, with
-    0 before its body. With `reset` the connection is reset instead of closed.
-    """
-
-    after: float
-    reset: bool = False
-
-    def __post_init__(self) -> None:
-        if not is_non_negative_number(self.after):
-            raise ScriptError(
-                f"cut: after is {show(self.after)}. Pass a non-negative number of events; 4.5 cuts the fifth."
-            )
+from harness.faults.transmission import Chunks, Cut, Delay, Framing, make_pace, parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,17 +237,6 @@ NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS, **
 """Every line of a turn other than items, by its name in script files."""
 
 
-def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
-    """Return the first cut of the answer to a turn, or None."""
-    return min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
-
-
 def ends_early(turn: Sequence[TurnLine]) -> bool:
     """Return whether the answer to a turn ends early."""
     return any(isinstance(line, Cut | EndOfStream | ErrorInStream) for line in turn)
-
-
-def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
-    """Return the pauses of the answer to a turn; `gate` finds gates by name."""
-    pauses = (line for line in turn if isinstance(line, Pause))
-    return [replace(pause, until=gate(pause.until)) if isinstance(pause.until, str) else pause for pause in pauses]

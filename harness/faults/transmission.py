@@ -1,18 +1,24 @@
-"""How an answer is transmitted: its time to the first token and tokens per second, the pieces and line ends of its bytes."""
+"""How an answer is transmitted: its pace, pauses, the pieces and line ends of its bytes, and where it is cut.
+
+Of a cut answer this finds the events that are still sent, and folds them into a partial response.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+import orjson
+
 from harness.api.tokens import CHARACTERS_PER_TOKEN
-from harness.core.delivery import Delivery, Fault, FrameForm, Pace, is_non_negative_number
+from harness.core.delivery import Delivery, Fault, FrameForm, Gate, Pace, Pause, is_non_negative_number
 from harness.core.errors import ScriptError
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, Json
 from harness.core.registry import suggest_name
 from harness.core.text import show
 from harness.ending import TurnLine
+from harness.faults.alterations import alter_answer
 
 SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(SECONDS_PER_UNIT)})")
@@ -170,3 +176,100 @@ def with_transport(delivery: Delivery, turn: Sequence[TurnLine]) -> Delivery:
         elif isinstance(line, Delay):
             delivery = delivery._replace(delay=line.seconds)
     return delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Fault):
+    """Closes the connection after `after` events; 4.5 cuts it in the middle of the fifth.
+
+    A stream is always cut before its last event is complete. An answer that is not a stream is cut in the middle, with
+    0 before its body. With `reset` the connection is reset instead of closed.
+    """
+
+    after: float
+    reset: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_non_negative_number(self.after):
+            raise ScriptError(
+                f"cut: after is {show(self.after)}. Pass a non-negative number of events; 4.5 cuts the fifth."
+            )
+
+
+def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
+    """Return the first cut of the answer to a turn, or None."""
+    return min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
+
+
+def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
+    """Return the pauses of the answer to a turn; `gate` finds gates by name."""
+    pauses = (line for line in turn if isinstance(line, Pause))
+    return [replace(pause, until=gate(pause.until)) if isinstance(pause.until, str) else pause for pause in pauses]
+
+
+_TRANSMITTED = (Chunks, Cut, Delay, Framing, Pace, Pause)
+PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
+"""The member of an item that holds its parts, by the event member that is their index."""
+
+
+def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
+    """Apply the faults of a turn to its answer; `events` and `body` of the result are what is still sent."""
+    answer = alter_answer(answer, turn)
+    return _break_off(answer, turn, gate) if any(isinstance(line, _TRANSMITTED) for line in turn) else answer
+
+
+def _break_off(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
+    pauses, cut, pace = find_pauses(turn, gate), find_cut(turn), find_pace(turn)
+    times = schedule_answer(answer, pace) if pace else ()
+    delivery = with_transport(Delivery(pauses, times=times), turn)
+    if cut is None:
+        return answer._replace(delivery=delivery)
+    delivery, after = delivery._replace(disconnects=True, resets=cut.reset), cut.after
+    if answer.events is None:
+        body = orjson.dumps(answer.body)
+        # Half of a JSON body is as good as any other part: none of them can be parsed.
+        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=delivery)
+    events = list(answer.events)
+    # At least the last event is missing: a cut after all of them would be no cut.
+    complete = min(int(after), len(events) - 1)
+    share = after - complete if complete == int(after) else 0
+    sent = delivery._replace(partial_event=events[complete] if share else None, partial_share=share)
+    return answer._replace(body=fold_partial(events[:complete]), events=events[:complete], delivery=sent)
+
+
+def fold_partial(events: Sequence[Json]) -> Json | None:
+    """Fold the first events of a stream into the partial response or run; None if they contain no such object."""
+    partial: Json | None = None
+    items: dict[int, Json] = {}
+    for event in events:
+        if "event" in event:
+            partial = event["data"] if event["data"].get("object") == "thread.run" else partial
+        elif "response" in event:
+            partial = event["response"]
+        elif "item" in event:
+            items[event["output_index"]] = event["item"]
+        elif event.get("output_index") in items:
+            items[event["output_index"]] = _apply_event(items[event["output_index"]], event)
+    return {**partial, "output": [items[index] for index in sorted(items)]} if partial and items else partial
+
+
+def _apply_event(item: Json, event: Json) -> Json:
+    """Apply an event's part, text or annotation to an item; other events leave the item unchanged."""
+    place = next((name for name in PARTS_BY_INDEX if name in event), None)
+    if place is None:
+        return _append_delta(item, event)
+    parts = list(item.get(PARTS_BY_INDEX[place]) or ())
+    if "part" in event:
+        parts[event[place] :] = [event["part"]]
+    elif event[place] < len(parts):
+        parts[event[place]] = _append_delta(parts[event[place]], event)
+    return {**item, PARTS_BY_INDEX[place]: parts}
+
+
+def _append_delta(item: Json, event: Json) -> Json:
+    """Append a delta or an annotation to an item or part; `response.output_text.delta`, for example, extends `text`."""
+    _, stem, kind = event["type"].rsplit(".", 2)
+    if "annotation" in event:
+        return {**item, "annotations": [*item["annotations"], event["annotation"]]}
+    known: Any = item.get(name := stem.rpartition("_")[2])
+    return {**item, name: known + event["delta"]} if kind == "delta" and isinstance(known, str) else item

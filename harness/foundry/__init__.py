@@ -9,7 +9,7 @@ from harness.core.registry import import_modules
 
 MODULES = (
     *("access", "agent_rules", "agent_sessions", "agents", "agent_responses", "project_input"),
-    *("connections", "blobs", "assets", "memory_stores", "toolboxes", "skills", "data_generation", "resource_rules"),
+    *("connections", "blobs", "assets", "memory_stores", "toolboxes", "skills", "resource_rules"),
 )
 """The modules that register rules or endpoints; rules of one area in order of precedence."""
 import_modules(__name__, MODULES)

@@ -17,9 +17,8 @@ from harness.contract.dialect_body import AGENT_RESOLVERS
 from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 from harness.core.ids import Ids
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, merge_patch
 from harness.core.registry import TableKind, declare_table
-from harness.foundry.resources import merge_patch
 
 AGENTS: TableKind[Sequence[Json]] = declare_table("agents")
 """The versions of each agent created by requests, by name; empty for a deleted agent."""

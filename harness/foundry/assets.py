@@ -1,10 +1,12 @@
 """`/indexes` and `/datasets`: assets with versions that the client names, created and changed by the same request.
 
 For datasets also file uploads, and the credentials to read the files. Their members and order are those of recorded
-answers, 2025-07 to 2026-03.
+answers, 2025-07 to 2026-03. `/data_generation_jobs` make datasets for evaluation, or files for fine-tuning, from prompts,
+agents, traces or files; their members are those of the types in azure-ai-projects 2.10, as no samples are recorded.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.api.http.dialects import BLOB_ROOT, FOUNDRY
@@ -13,6 +15,7 @@ from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded
 from harness.core.dates import iso_time
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import as_object, merge_patch
 from harness.core.registry import TableKind, declare_table
 from harness.core.text import show
 from harness.foundry.blobs import BLOBS, FILE_TYPE, Blob, address_for, container_address, new_container, signed_query
@@ -21,8 +24,8 @@ from harness.foundry.resources import (
     ASSETS_REPOSITORY,
     Collection,
     Versioned,
-    merge_patch,
     origin_of,
+    page_list,
     project_case,
     value_list,
     versions_in,
@@ -247,3 +250,135 @@ def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     if version not in versions_in(world, assets.table, name):
         facts = {"component": assets.component, "time": iso_time(world.now)}
         yield {"id": assets.id_of(name, version, project_of(request.root)), **facts}
+
+
+GENERATION_JOBS: TableKind[Json] = declare_table("generation_jobs")
+JOBS = "/data_generation_jobs"
+JOB = f"{JOBS}/{{job_id}}"
+QUEUED, IN_PROGRESS, SUCCEEDED, CANCELLED = "queued", "in_progress", "succeeded", "cancelled"
+NEXT_STATUS = {QUEUED: IN_PROGRESS, IN_PROGRESS: SUCCEEDED}
+"""The next status of a job in progress when it is polled."""
+EVALUATION = "evaluation"
+"""The scenario whose output is a dataset; all others output files."""
+MOST_SAMPLES = 1000
+"""The largest `max_samples` (documented in the client's types)."""
+_TOKENS_PER_SAMPLE = 20
+
+
+def new_job(id: str, now: int, body: Json) -> Json:
+    """Make a job in its initial state."""
+    named = ("name", "scenario", "sources", "generation_configuration", "output_configuration")
+    return {"id": id, "status": QUEUED, "created_at": now, **{name: body[name] for name in named if name in body}}
+
+
+def count_samples(job: Json) -> int:
+    """Return how many samples a job makes: its maximum, or one if it has none."""
+    most = _configuration(job).get("max_samples")
+    return min(most, MOST_SAMPLES) if type(most) is int and most > 0 else 1
+
+
+def write_partitions(job: Json) -> list[tuple[str, bytes]]:
+    """Return the files of a fine-tuning job by name: its lines for training and for validation."""
+    name, lines = output_name(job), write_samples(job)
+    share = _configuration(job).get("train_split")
+    if not isinstance(share, int | float) or not 0 < share < 1:
+        return [(f"{name}.jsonl", b"".join(lines))]
+    train = round(len(lines) * share)
+    return [(f"{name}-train.jsonl", b"".join(lines[:train])), (f"{name}-validation.jsonl", b"".join(lines[train:]))]
+
+
+def write_samples(job: Json) -> Sequence[bytes]:
+    """Return the samples as lines of JSON Lines."""
+    rows = (
+        {"query": f"Question {number}", "response": f"Answer {number}"} for number in range(1, count_samples(job) + 1)
+    )
+    return [json.dumps(row).encode() + b"\n" for row in rows]
+
+
+def output_name(job: Json) -> str:
+    """Return the name of a job's output, by default its own."""
+    said = as_object(job.get("output_configuration")).get("name")
+    return said if isinstance(said, str) and said else str(job["name"])
+
+
+def finish_job(job: Json, now: int, outputs: Sequence[Json]) -> Json:
+    """Return a job as succeeded, with its outputs."""
+    made = count_samples(job)
+    tokens = made * _TOKENS_PER_SAMPLE
+    usage = {"prompt_tokens": tokens, "completion_tokens": tokens, "total_tokens": 2 * tokens}
+    result = {"outputs": list(outputs), "generated_samples": made, "token_usage": usage}
+    return {**job, "status": SUCCEEDED, "finished_at": now, "result": result}
+
+
+def describe_output(job: Json) -> Json:
+    """Return the dataset members in the output configuration: its description and tags."""
+    said = as_object(job.get("output_configuration"))
+    kinds = (("description", str), ("tags", dict))
+    return {name: said[name] for name, kind in kinds if isinstance(said.get(name), kind)}
+
+
+def _configuration(job: Json) -> Json:
+    return as_object(job.get("generation_configuration"))
+
+
+@operation("POST", JOBS, project=True)
+def create(call: ApiCall) -> Answer:
+    """Start a job, which is polled until it has succeeded."""
+    job = new_job(call.world.ids.guid(), call.world.tick(), call.body)
+    call.store.table(GENERATION_JOBS)[job["id"]] = job
+    address = f"{origin_of(call.world, call.request.headers)}{call.request.root}{JOBS}/{job['id']}?api-version=v1"
+    return Answer(201, job, {"operation-location": address, "location": address})
+
+
+@operation("GET", JOBS, project=True)
+def list_jobs(call: ApiCall) -> Answer:
+    """List the jobs, newest first unless `order=asc`."""
+    return Answer(200, page_list(list(call.store.table(GENERATION_JOBS).values()), call.query))
+
+
+@operation("GET", JOB, project=True)
+def retrieve(call: ApiCall) -> Answer:
+    """Advance a job by one step and return it: queued, in progress, succeeded."""
+    jobs, id = call.store.table(GENERATION_JOBS), call.params["job_id"]
+    job = jobs[id]
+    if status := NEXT_STATUS.get(job["status"]):
+        moved = {**job, "status": status}
+        jobs[id] = (
+            finish_job(moved, call.world.tick(), _make_outputs(call.world, job)) if status == SUCCEEDED else moved
+        )
+    return Answer(200, jobs[id])
+
+
+@operation("POST", f"{JOB}:cancel", project=True)
+def cancel(call: ApiCall) -> Answer:
+    """Cancel a job in progress; any other stays unchanged."""
+    jobs, id = call.store.table(GENERATION_JOBS), call.params["job_id"]
+    if jobs[id]["status"] in NEXT_STATUS:
+        jobs[id] = {**jobs[id], "status": CANCELLED, "finished_at": call.world.tick()}
+    return Answer(200, jobs[id])
+
+
+@operation("DELETE", JOB, project=True)
+def delete(call: ApiCall) -> Answer:
+    """Delete a job; its outputs stay."""
+    del call.store.table(GENERATION_JOBS)[call.params["job_id"]]
+    return Answer(204, b"")
+
+
+def _make_outputs(world: World, job: Json) -> list[Json]:
+    if job["scenario"] == EVALUATION:
+        return [_make_dataset(world, job)]
+    made = []
+    for name, data in write_partitions(job):
+        id = world.uploads.add_file(name, data, "fine-tune", None, in_project=True)
+        made.append({"type": "file", "id": id, "filename": name})
+    return made
+
+
+def _make_dataset(world: World, job: Json) -> Json:
+    name, described = output_name(job), describe_output(job)
+    known = world.store.table(DATASETS).get(name)
+    version = str(1 + max((int(number) for number in known.versions if number.isdecimal()), default=0) if known else 1)
+    files = {f"{name}.jsonl": b"".join(write_samples(job)).decode()}
+    id = make_dataset(world, name, {"version": version, "files": files, **described})
+    return {"type": "dataset", "id": id, "name": name, "version": version, **described}

@@ -24,7 +24,7 @@ from harness.foundry.agent_sessions import (
     normalize_path,
     session_key,
 )
-from harness.foundry.data_generation import GENERATION_JOBS
+from harness.foundry.assets import GENERATION_JOBS
 from harness.foundry.memory_stores import MAKE_STORE, MEMORY_STORES
 from harness.foundry.resources import has_type, lacks, project_case, project_error, project_not_found
 from harness.foundry.skills import MAKE_SKILL, VERSIONED_SKILLS_SINCE

@@ -116,19 +116,6 @@ def agent_page(
     return {name: value for name, value in shown.items() if name not in ends}
 
 
-def merge_patch(target: Any, patch: Any) -> Any:
-    """Apply a JSON merge patch (RFC 7396) to a value: null removes a member, objects are merged."""
-    if not isinstance(patch, Mapping):
-        return patch
-    merged = dict(target) if isinstance(target, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = merge_patch(merged.get(name), value)
-    return merged
-
-
 @dataclass(slots=True)
 class Versioned:
     """A named resource and its versions by name, oldest first.

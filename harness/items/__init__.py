@@ -5,14 +5,13 @@ Importing this registers all of them. The endings of a response are in `harness.
 
 from harness.core.registry import import_modules
 
-MODULES = ("message", "calls", "search", "code", "image", "mcp", "computer", "reasoning", "agents", "project")
+MODULES = ("message", "calls", "hosted", "mcp", "computer", "reasoning", "agents", "project")
 """The modules that declare items, in the order in which a server is asked about them."""
 
 import_modules(__name__, MODULES)
 
 from harness.items.agents import agent_message, by_agent, created_by, multi_agent_call, multi_agent_call_output
 from harness.items.calls import custom_tool_call, function_call
-from harness.items.code import code_interpreter_call, program, program_output
 from harness.items.computer import (
     apply_patch_call,
     apply_patch_call_output,
@@ -25,7 +24,19 @@ from harness.items.computer import (
     shell_output,
     update_file,
 )
-from harness.items.image import image_generation_call
+from harness.items.hosted import (
+    code_interpreter_call,
+    file_search_call,
+    find_in_page,
+    image_generation_call,
+    open_page,
+    program,
+    program_output,
+    search,
+    tool_search_call,
+    tool_search_output,
+    web_search_call,
+)
 from harness.items.mcp import mcp_approval_request, mcp_call, mcp_list_tools
 from harness.items.message import (
     container_file_citation,
@@ -62,15 +73,6 @@ from harness.items.project import (
     workflow_action,
 )
 from harness.items.reasoning import compaction, reasoning
-from harness.items.search import (
-    file_search_call,
-    find_in_page,
-    open_page,
-    search,
-    tool_search_call,
-    tool_search_output,
-    web_search_call,
-)
 
 __all__ = [
     "a2a_preview_call",

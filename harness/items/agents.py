@@ -13,7 +13,7 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text import show
 from harness.items.calls import encode_arguments
-from harness.items.code import PLACEHOLDER_CIPHERTEXT
+from harness.items.hosted import PLACEHOLDER_CIPHERTEXT
 from harness.items.kind import Item, item, require_text
 from harness.items.message import output_text
 

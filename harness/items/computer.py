@@ -13,9 +13,9 @@ from harness.items.stream_elements import (
     EventVisitor,
     FinalMember,
     NestedObject,
+    StreamedList,
     StreamedText,
     TextOrDeltas,
-    replace_members,
 )
 
 COMMAND = StreamedText("command", "shell_call_command")
@@ -24,14 +24,8 @@ OUTPUT_STREAMS = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedCommands:
+class StreamedCommands(StreamedList):
     """A list of commands: for each one `<stem>.added`, its deltas, `<stem>.done`."""
-
-    member: str
-
-    def render_added(self, value: Json) -> Json:
-        """Return the value without commands."""
-        return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
         """Split all commands into their deltas."""
@@ -54,14 +48,8 @@ class StreamedCommands:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedOutputs:
+class StreamedOutputs(StreamedList):
     """The outputs of commands: for each one its deltas, then `.done` with the complete output."""
-
-    member: str
-
-    def render_added(self, value: Json) -> Json:
-        """Return the value without outputs."""
-        return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
         """Return no deltas, as outputs have no exact ones; ScriptError unless the value is a list of objects."""

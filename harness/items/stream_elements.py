@@ -30,47 +30,42 @@ class EventVisitor(Protocol):
 
     def visit_event(self, name: str, members: Json) -> None:
         """Visit one event, `response.<name>`, with its own members."""
-        ...
 
     def visit_optional_event(self, name: str, place: Json) -> None:
         """Visit an event that a recorded stream may have here but that is never written."""
-        ...
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
         """Visit the `response.<stem>.delta` events of a text."""
-        ...
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
         """Visit the `delta` events of an `output_text` part, with its annotations between them."""
-        ...
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
         """Visit the `delta` events of several texts (`stdout` and `stderr`), each an object with pieces of them."""
-        ...
 
     def visit_images(self, stem: str, members: Json, image: str | None, /) -> None:
         """Visit the `response.<stem>` events of an image (base64) and its partial images."""
-        ...
 
 
-class StreamElement(Protocol):
-    """An element of the grammar; `value` is the item, or the part of it that the element describes."""
+class StreamElement:
+    """An element of the grammar, by default without events; `value` is the item, or the part that it describes."""
+
+    __slots__ = ()
 
     def render_added(self, value: Json) -> Json:
         """Return `value` as it is before the events of this element."""
-        ...
+        return value
 
-    def extract_deltas(self, value: Json, /) -> Deltas:
+    def extract_deltas(self, _: Json, /) -> Deltas:
         """Join texts given as lists of deltas, in place, and return the deltas; ScriptError unless they are strings."""
-        ...
+        return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """Emit the events to the visitor."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedText:
+class StreamedText(StreamElement):
     """A streamed text: `<stem>.delta` events, then `<stem>.done` with the complete `member`.
 
     Unless `required`, it may be absent or null and then has no events.
@@ -127,17 +122,23 @@ class AnnotatedText(StreamedText):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """A list of parts: for each one `<stem>.added`, the element of its type, `<stem>.done`; `index` counts them."""
+class StreamedList(StreamElement):
+    """A list that is streamed element by element."""
 
     member: str
+
+    def render_added(self, value: Json) -> Json:
+        """Return the value with an empty list."""
+        return replace_members(value, {self.member: []})
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(StreamedList):
+    """A list of parts: for each one `<stem>.added`, the element of its type, `<stem>.done`; `index` counts them."""
+
     stem: str
     index: str
     elements: Mapping[str, StreamElement]
-
-    def render_added(self, value: Json) -> Json:
-        """Return the value without parts."""
-        return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
         """Split all parts into their deltas; ScriptError for a part of another type."""
@@ -165,7 +166,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(StreamElement):
     """A phase of the item's work: one event, `<type>.<name>`; `completed` and `failed` depend on how the item ended.
 
     Unless `is_written`, it is only read in recorded streams.
@@ -173,14 +174,6 @@ class Phase:
 
     name: str
     is_written: bool = True
-
-    def render_added(self, value: Json) -> Json:
-        """Return the value unchanged: a phase has no member."""
-        return value
-
-    def extract_deltas(self, _: Json, /) -> Deltas:
-        """Return no deltas: a phase has no text."""
-        return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """Emit the event, unless the item ended with another status."""
@@ -192,7 +185,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class FinalMember:
+class FinalMember(StreamElement):
     """A member known only at the end, without an event: at first it is `initial` or absent; null stays null."""
 
     member: str
@@ -204,16 +197,9 @@ class FinalMember:
             return {name: member for name, member in value.items() if name != self.member}
         return value if value.get(self.member) is None else {**value, self.member: self.initial}
 
-    def extract_deltas(self, _: Json, /) -> Deltas:
-        """Return no deltas: the member is not streamed."""
-        return {}
-
-    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """Emit nothing."""
-
 
 @dataclass(frozen=True, slots=True)
-class NestedObject:
+class NestedObject(StreamElement):
     """Elements of the object in a member of the item: `NestedObject("action", (FinalMember("command", []),))`."""
 
     member: str

@@ -21,7 +21,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.items.search import search as web_search
+from harness.items.hosted import search as web_search
 from tests.support.streams import ENDINGS, ITEMS, response, streamed, tokens
 
 IMAGES = image_generation_call(["YQ==", "Yg=="])

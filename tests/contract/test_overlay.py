@@ -6,8 +6,9 @@ from functools import reduce
 
 import pytest
 
-from harness.contract.overlay import OVERLAY_OPERATIONS, apply_entries, merge_patch, parse_entries
+from harness.contract.overlay import OVERLAY_OPERATIONS, apply_entries, parse_entries
 from harness.core.errors import SchemaError
+from harness.core.json_values import merge_patch
 
 NULL, X = {"type": "null"}, {"x": 1}
 BRANCHES = [{"$ref": "#/$defs/Tool"}, NULL]

@@ -3,7 +3,7 @@
 import base64
 
 from harness.items import computer_call, file_search_call, image_generation_call, message
-from harness.items.image import ONE_PIXEL_PNG
+from harness.items.hosted import ONE_PIXEL_PNG
 from tests.support.streams import tokens
 
 SCREENSHOT = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"}

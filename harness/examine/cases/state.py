@@ -27,7 +27,7 @@ from harness.examine.checks import (
 )
 from harness.faults import cut, http_error
 from harness.items import compaction, function_call, message, reasoning
-from harness.items.code import PLACEHOLDER_CIPHERTEXT
+from harness.items.hosted import PLACEHOLDER_CIPHERTEXT
 from harness.world.mock import Mock
 
 THREE = replace(ASKED_TWICE, prompts=("What is A?", "What is B?", "What is C?"))

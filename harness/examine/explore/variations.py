@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from harness.core.delivery import Fault, Pause
 from harness.core.registry import Registry
 from harness.ending import TurnLine
-from harness.faults import Cut, hang_up, overloaded, rate_limit, server_error
+from harness.faults import hang_up, overloaded, rate_limit, server_error
 from harness.faults.alterations import AddMembers, ErrorInStream, InsertEvent, SkipNumbers
-from harness.faults.transmission import Chunks, Framing
+from harness.faults.transmission import Chunks, Cut, Framing
 from harness.items.kind import Item
 from harness.items.stream_elements import Deltas
 

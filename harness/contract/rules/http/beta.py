@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
+from harness.contract.phrasing import unsupported_parameter
 from harness.contract.rule import (
     LIMITED_ACCOUNT,
     Case,
@@ -137,11 +138,7 @@ def multi_agent_beta_missing(request: Request) -> bool:
 
 
 @rule(
-    bad_request(
-        "Unsupported parameter: '{name}' is not supported when multi_agent is enabled.",
-        "{name}",
-        "unsupported_parameter",
-    ),
+    unsupported_parameter("{name}", "when multi_agent is enabled"),
     MULTI_AGENT_GUIDE,
     assumed("that it is refused rather than ignored; the words"),
     when="multi_agent",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
 from harness.api.operations import JSON_BODY, OPERATIONS
-from harness.contract.phrasing import describe_actual
+from harness.contract.phrasing import describe_actual, wrong_content_type
 from harness.contract.rule import UNREADABLE_BODY, Case, RuleScope, assumed, recorded, reported, rule
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -64,11 +64,7 @@ def wrong_method(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    bad_request(
-        "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
-        "the header 'Content-Type: {type}'. Please try again with a supported content type.",
-        code="unsupported_content_type",
-    ),
+    wrong_content_type("application/json"),
     reported("https://github.com/openai/openai-openapi/issues/194", "2024-02-13"),
     reported("https://github.com/openai/openai-openapi/issues/502", "2025-11-11"),
     reads="request.headers.content-type",

@@ -21,7 +21,14 @@ from harness.api.responses import (
     has_multi_agent_beta,
     requested_lane,
 )
-from harness.contract.phrasing import describe_actual, quote_and_join
+from harness.contract.phrasing import (
+    describe_actual,
+    invalid_type,
+    invalid_value,
+    missing_parameter,
+    quote_and_join,
+    unsupported_parameter,
+)
 from harness.contract.rule import Case, RuleScope, after, assumed, documented, reported, rule, shape
 from harness.core.account import Organization
 from harness.core.errors import bad_request
@@ -85,7 +92,7 @@ def connection_limit_reached(world: ConnectionView) -> bool:
 
 
 @rule(
-    bad_request("Missing required parameter: 'type'.", "type", "missing_required_parameter"),
+    missing_parameter("type"),
     ASSUMED_LIKE_SCHEMA,
     rejects=[event_case(absent=("type",))],
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
@@ -96,11 +103,7 @@ def event_type_missing(request: Request) -> bool:
 
 
 @rule(
-    bad_request(
-        f"Invalid type for 'type': expected one of {quote_and_join(CLIENT_EVENTS, 'or')}, but got {{kind}} instead.",
-        "type",
-        "invalid_type",
-    ),
+    invalid_type("type", f"one of {quote_and_join(CLIENT_EVENTS, 'or')}"),
     ASSUMED_LIKE_SCHEMA,
     rejects={"an integer": event_case({"type": 1})},
     fix="Send `type: 'response.create'`.",
@@ -112,11 +115,7 @@ def event_type_kind(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    bad_request(
-        f"Invalid value: '{{value}}'. Supported values are: {quote_and_join(CLIENT_EVENTS, 'and')}.",
-        "type",
-        "invalid_value",
-    ),
+    invalid_value("type", quote_and_join(CLIENT_EVENTS, "and")),
     ASSUMED_LIKE_SCHEMA,
     rejects={"response.cancel": event_case({"type": "response.cancel"})},
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
@@ -179,9 +178,7 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> bool:
 
 
 @rule(
-    bad_request(
-        "Unsupported parameter: 'background' is not supported over WebSocket.", "background", "unsupported_parameter"
-    ),
+    unsupported_parameter("background", "over WebSocket"),
     documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
     assumed("that it is refused rather than ignored; the words"),
     when="background",
@@ -195,7 +192,7 @@ def background_over_socket(request: Request) -> bool:
 
 
 @rule(
-    bad_request("Invalid type for 'generate': expected a boolean, but got {kind} instead.", "generate", "invalid_type"),
+    invalid_type("generate", "a boolean"),
     documented("openai 3.54.0: ResponseCreate", "2026-09"),
     ASSUMED_LIKE_SCHEMA,
     when="generate",

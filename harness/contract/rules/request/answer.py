@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
+from harness.contract.phrasing import invalid_type
 from harness.contract.rule import RuleScope, after, assumed, reported, rule, shape
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -34,9 +35,7 @@ _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 
 
 @rule(
-    bad_request(
-        "Invalid type for '{path}': expected an integer, but got a decimal number instead.", "{path}", "invalid_type"
-    ),
+    invalid_type("{path}", "an integer", "a decimal number"),
     reported(f"{_LIVE_TESTS}: compact_threshold", _LIVE_TESTS_DATE),
     reported("public probe, project smg: max_tool_calls", "2026-09"),
     assumed("that the other counts are read alike"),

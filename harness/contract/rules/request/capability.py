@@ -6,7 +6,7 @@ Deep research models, which need certain tools, are checked before any other fea
 from collections.abc import Iterator
 
 from harness.api.models import Model
-from harness.contract.phrasing import quote_and_join
+from harness.contract.phrasing import quote_and_join, unsupported_value
 from harness.contract.rule import Case, RuleScope, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
@@ -75,11 +75,7 @@ TERRA = "gpt-5.6-terra"
 
 
 @rule(
-    bad_request(
-        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
-        "text.verbosity",
-        "unsupported_value",
-    ),
+    unsupported_value("text.verbosity"),
     reported("public reports of three origins: gpt-4.1-mini, gpt-4o-mini", "2026"),
     reported("public reports of four more origins: models for Codex", "2026"),
     when="text",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.api.models import Model, When
 from harness.api.responses import LOGPROBS
-from harness.contract.phrasing import quote_and_join
+from harness.contract.phrasing import quote_and_join, unsupported_parameter, unsupported_value
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.account import Organization
@@ -91,21 +91,15 @@ def logprobs_unsupported(request: Request, family: Model | None) -> Iterator[Jso
             yield {"name": "top_logprobs"}
 
 
-SCOPE = RuleScope(area="effort")
+SCOPE = RuleScope(area="effort", when="reasoning", reads=())
 
 
 @rule(
-    bad_request(
-        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
-        "reasoning.effort",
-        "unsupported_value",
-    ),
+    unsupported_value("reasoning.effort"),
     PROBED,
     reported("https://github.com/openai/codex/issues/6647", "2025-11-14"),
     reported("https://github.com/Laisky/one-api/issues/266", "2025-11-14"),
     reported("public reports of eight more origins", "2026-10"),
-    when="reasoning",
-    reads=(),
     rejects={
         ("minimal", "gpt-5.6-terra", "'none', 'low', 'medium', 'high', 'xhigh', and 'max'"): {
             "model": TERRA,
@@ -136,14 +130,8 @@ def effort_unsupported(request: Request, family: Model | None) -> Iterator[Json]
 
 
 @rule(
-    bad_request(
-        "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
-        "reasoning.effort",
-        "unsupported_parameter",
-    ),
+    unsupported_parameter("reasoning.effort", "with this model"),
     reported("public reports of three origins", "2026"),
-    when="reasoning",
-    reads=(),
     rejects=[{"model": "gpt-4o", "reasoning": {"effort": "medium"}}],
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
@@ -156,8 +144,6 @@ def effort_without_reasoning(request: Request, family: Model | None) -> bool:
 @rule(
     bad_request("`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
     recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
-    when="reasoning",
-    reads=(),
     rejects=[{"model": "gpt-5.5", "reasoning": {"mode": "pro"}}],
     accepts=[
         {"model": "gpt-5.5", "reasoning": {"mode": "standard"}},
@@ -174,14 +160,8 @@ def mode_unsupported(request: Request, family: Model | None) -> bool:
 
 
 @rule(
-    bad_request(
-        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
-        "reasoning.context",
-        "unsupported_value",
-    ),
+    unsupported_value("reasoning.context"),
     recorded("pydantic/pydantic-ai: o3", "2026-07-24"),
-    when="reasoning",
-    reads=(),
     rejects={("all_turns", "o3", "'auto' and 'current_turn'"): {"model": "o3", "reasoning": {"context": "all_turns"}}},
     accepts=[
         {"model": "o3", "reasoning": {"context": "current_turn"}},
@@ -198,14 +178,8 @@ def context_unsupported(request: Request, family: Model | None) -> Iterator[Json
 
 
 @rule(
-    bad_request(
-        "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
-        "reasoning.summary",
-        "unsupported_parameter",
-    ),
+    unsupported_parameter("reasoning.summary", "with the '{model}' model"),
     reported("public reports of two origins", "2026"),
-    when="reasoning",
-    reads=(),
     rejects={"gpt-5.3-codex-spark": {"model": "gpt-5.3-codex-spark", "reasoning": {"summary": "auto"}}},
     fix="Leave `reasoning.summary` out.",
 )
@@ -216,14 +190,8 @@ def summary_unsupported(request: Request, family: Model | None) -> Iterator[Json
 
 
 @rule(
-    bad_request(
-        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
-        "reasoning.summary",
-        "unsupported_value",
-    ),
+    unsupported_value("reasoning.summary"),
     reported("public reports of three origins: gpt-5-codex, gpt-5.1-codex, gpt-5.2-codex", "2026"),
-    when="reasoning",
-    reads=(),
     rejects={
         ("concise", "gpt-5.1-codex", "'detailed'"): Case(
             {"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}, as_of="2026-06"
@@ -254,6 +222,9 @@ def encrypted_content_unsupported(request: Request, family: Model | None) -> boo
     return bool(
         "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False
     )
+
+
+SCOPE = RuleScope(area="effort")
 
 
 @rule(

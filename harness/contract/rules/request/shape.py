@@ -3,6 +3,7 @@
 from functools import partial
 
 from harness.api.http.dialects import PREVIEW_OF_AGENTS
+from harness.contract.phrasing import invalid_type, invalid_value, missing_parameter
 from harness.contract.rule import Case, after, assumed, recorded, reported, shape
 from harness.contract.rules.example_requests import (
     CREATE_PROJECT_CONVERSATION,
@@ -45,7 +46,7 @@ declare(
 
     `model`, then `input`, are looked for before anything else in the body.
     """,
-    _path_error("Missing required parameter: '{path}'.", "missing_required_parameter"),
+    missing_parameter("{path}"),
     PROBED,
     recorded("maruel/genai"),
     keyword="required",
@@ -126,7 +127,7 @@ declare(
 
     The API's message calls null an object. Every other null at the top level counts as absent.
     """,
-    _path_error("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
+    invalid_type("{path}", "a string", "an object"),
     PROBED,
     keyword="null",
     rejects={"model": {"model": None}, "input": {"input": None}},
@@ -137,7 +138,7 @@ declare(
 declare(
     "invalid_type",
     """A value must have the JSON type its place asks for.""",
-    _path_error("Invalid type for '{path}': expected {expected}, but got {kind} instead.", "invalid_type"),
+    invalid_type("{path}", "{expected}"),
     PROBED,
     keyword="type",
     rejects={
@@ -155,7 +156,7 @@ declare(
 declare(
     "invalid_value",
     """A value must be one of the listed ones.""",
-    _path_error("Invalid value: '{value}'. Supported values are: {values}.", "invalid_value"),
+    invalid_value(),
     PROBED,
     keyword="enum",
     rejects={

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.resources.containers import CODE_CALL
+from harness.contract.phrasing import missing_parameter
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, CREATE_CONTAINER, FORM_HEADERS, upload
 from harness.contract.rules.request.input_items.media import find_part_texts
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
-from harness.items.code import code_interpreter_call
+from harness.items.hosted import code_interpreter_call
 from harness.items.message import message
 from harness.items.transcript import Transcript, input_items
 
@@ -232,7 +233,7 @@ def container_expired(request: Request, world: WorldView) -> bool:
 
 
 @rule(
-    bad_request("Missing required parameter: 'file'.", "file", "missing_required_parameter"),
+    missing_parameter("file"),
     assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
     on=CREATE_FILE,
     rejects=[after(CREATE_CONTAINER, Case({}, on="POST /containers/{0.id}/files"))],

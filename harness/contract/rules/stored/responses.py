@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
+from harness.contract.phrasing import exclusive_parameters
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CREATE_CONVERSATION, HI
 from harness.contract.rules.request.input_items.content import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
@@ -16,10 +17,7 @@ SCOPE = RuleScope(area="state")
 
 
 @rule(
-    bad_request(
-        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
-        code="mutually_exclusive_parameters",
-    ),
+    exclusive_parameters("'pre..._id' or 'conversation'", ""),
     reported(PROBE_ADDRESS, PROBE_DATE),
     reported("public report of another origin", "2026"),
     when="previous_response_id",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.api.http.dialects import OPENAI
+from harness.contract.phrasing import invalid_id
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_ASSISTANT,
@@ -26,7 +27,7 @@ LIKE_STEPS = assumed("that what is recorded of one step holds for all")
 
 
 @rule(
-    bad_request("Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"),
+    invalid_id("{name}", "{prefix}"),
     reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
     recorded(f"{RUBY_CASSETTES}: a step with id 123 was not found, with version 1", "2024-04-27"),
     assumed("that the ids of a path are checked alike and in order; that this came with version 2"),

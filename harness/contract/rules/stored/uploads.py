@@ -9,6 +9,7 @@ from hashlib import md5
 
 from harness.api.http.multipart import CONTENT_TYPE, sent_file
 from harness.api.resources.files import UPLOAD_LIFETIME, join_parts
+from harness.contract.phrasing import wrong_content_type
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, FORM_HEADERS, upload
 from harness.core.account import Organization
@@ -29,12 +30,7 @@ ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
 
 
 @rule(
-    bad_request(
-        f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
-        "specified the "
-        "header 'Content-Type: {type}'. Please try again with a supported content type.",
-        code="unsupported_content_type",
-    ),
+    wrong_content_type(CONTENT_TYPE),
     reported("public report from another endpoint that takes uploads only", "2026"),
     assumed("that this endpoint has the error of that one"),
     on=(UPLOAD, ADD_PART),

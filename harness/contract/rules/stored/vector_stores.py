@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from harness.api.classic import sources_of
 from harness.api.http.dialects import OPENAI
 from harness.api.resources.assistants import requested_stores
+from harness.contract.phrasing import exclusive_parameters, invalid_id, missing_parameter
 from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, HI, UPLOAD_FILE, upload
 from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
@@ -44,9 +45,7 @@ _MAKE_STORE = (
 
 
 @rule(
-    bad_request(
-        "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.", "vector_store_id", "invalid_value"
-    ),
+    invalid_id("vector_store_id", "vs_"),
     reported("public code that handles it, in part", "2025"),
     assumed("that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026"),
     on="*{vector_store_id}*",
@@ -61,7 +60,7 @@ def vector_store_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    bad_request("Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"),
+    invalid_id("batch_id", "vsfb_"),
     reported("public reports of two origins", "2026-02"),
     on="*{batch_id}*",
     rejects={"vs_1": after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vs_1")},
@@ -116,7 +115,7 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
 
 
 @rule(
-    bad_request("Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
+    missing_parameter("file_ids"),
     documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
     assumed("the words: those for any member that is missing"),
     on=CREATE_BATCH,
@@ -133,10 +132,7 @@ _BOTH: Json = {"file_ids": ["{0.id}"], "files": [{"file_id": "{0.id}"}]}
 
 
 @rule(
-    bad_request(
-        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'file_ids' or 'files'.",
-        code="mutually_exclusive_parameters",
-    ),
+    exclusive_parameters("'file_ids' or 'files'", ""),
     documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
     assumed("the words: those for the two ways to continue a conversation"),
     on=CREATE_BATCH,

@@ -6,8 +6,8 @@ from typing import Any
 from harness.api.operations import OPERATIONS
 from harness.core.account import Organization
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
+from harness.foundry.assets import GENERATION_JOBS, new_job
 from harness.foundry.blobs import BLOBS
-from harness.foundry.data_generation import GENERATION_JOBS, new_job
 from harness.foundry.memory_stores import MEMORY_STORES
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi

@@ -5,6 +5,7 @@ from functools import partial
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
+from harness.contract.phrasing import invalid_id, invalid_value
 from harness.contract.rule import RuleScope, assumed, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
@@ -12,7 +13,7 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object
 
-_INVALID_VALUE = bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
+_INVALID_VALUE = invalid_value()
 PART_TYPES = (
     "'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot', "
     "'summary_text', and 'encrypted_content'"
@@ -198,7 +199,7 @@ shape(
 
     The prefix is compared without its underscore. An id that is absent is fine.
     """,
-    bad_request("Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"),
+    invalid_id("{path}", "{prefix}", "{value}"),
     reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
     reported("public reports of six more origins", "2026-08"),
     reported("public notes of a client: of the container of a code interpreter", "2026"),
@@ -228,9 +229,7 @@ shape(
 
 
 @rule(
-    bad_request(
-        "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
-    ),
+    invalid_id("response_id", "resp"),
     reported("public reports; other servers of this API copy the words", "2026"),
     assumed("that all paths with an id have this error"),
     on=BY_RESPONSE_ID,

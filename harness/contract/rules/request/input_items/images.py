@@ -22,7 +22,7 @@ from harness.contract.rules.request.input_items.media import (
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
-from harness.items.image import ONE_PIXEL_PNG
+from harness.items.hosted import ONE_PIXEL_PNG
 
 SCOPE = RuleScope(area="media", when="input[]")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from harness.api.models import Model
-from harness.contract.phrasing import quote_and_join
+from harness.contract.phrasing import invalid_value, quote_and_join
 from harness.contract.rule import RuleScope, after, assumed, documented, reported, rule, shape
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
@@ -21,7 +21,7 @@ shape(
 
     `param` is the item, not its `type`. A type that is no string is printed empty.
     """,
-    bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    invalid_value(),
     PROBED,
     reported("public reports of 2025 with a shorter list", "2025"),
     rejects={
@@ -35,7 +35,7 @@ shape(
     __name__,
     "input_item_role",
     """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
-    bad_request("Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    invalid_value(),
     PROBED,
     reported("public report of another origin", "2026"),
     rejects={

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
+from harness.contract.phrasing import exclusive_parameters, missing_exclusive_parameters
 from harness.contract.rule import Case, RuleScope, after, assumed, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, OUTPUT
 from harness.core.errors import bad_request
@@ -77,12 +78,7 @@ _SUPPORTED_FILES = (
 
 
 @rule(
-    bad_request(
-        "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'file_id' or "
-        "'image_url'.",
-        "{path}",
-        "missing_mutually_exclusive_parameters",
-    ),
+    missing_exclusive_parameters("'file_id' or 'image_url'"),
     reported("public log of a client of `POST /conversations/{id}/items`", "2026-06-21"),
     reported("https://github.com/Menci/Floway, which repeats the API's error, the code included", "2026"),
     mentions="input_image",
@@ -111,11 +107,7 @@ def image_without_source(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    bad_request(
-        "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
-        "{path}",
-        "mutually_exclusive_parameters",
-    ),
+    exclusive_parameters("{names}"),
     reported("https://github.com/0xPlaygrounds/rig/issues/1429: of a file's address with a name", "2026-02-24"),
     reported("https://github.com/langchain-ai/langchainjs/issues/9878: the same", "2026-01-27"),
     reported("public probe: the same of `file_id` with a name, in a tool output", "2026"),

@@ -9,7 +9,7 @@ from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, H
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
-from harness.items.image import ONE_PIXEL_PNG
+from harness.items.hosted import ONE_PIXEL_PNG
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, Item
 from harness.items.transcript import Transcript
 

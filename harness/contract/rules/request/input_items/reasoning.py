@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from harness.api.http.dialects import AZURE, OPENAI
+from harness.contract.phrasing import invalid_type
 from harness.contract.rule import (
     TRANSCRIPT_MEMBERS,
     Case,
@@ -28,11 +29,7 @@ shape(
     __name__,
     "effort_number",
     """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
-    bad_request(
-        "Invalid type for '{path}': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer instead.",
-        "{path}",
-        "invalid_type",
-    ),
+    invalid_type("{path}", "one of 'minimal', 'low', 'medium', or 'high'", "an integer"),
     PROBED,
     rejects={"reasoning.effort": {"reasoning": {"effort": 5}}},
     accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],

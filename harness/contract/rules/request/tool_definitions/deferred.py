@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
+from harness.contract.phrasing import missing_parameter
 from harness.contract.rule import Case, RuleScope, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.account import Organization
@@ -90,11 +91,7 @@ def search_without_deferred(request: Request) -> bool:
 
 
 @rule(
-    bad_request(
-        "Missing required parameter: 'tools[{index}].description'.",
-        "tools[{index}].description",
-        "missing_required_parameter",
-    ),
+    missing_parameter("tools[{index}].description"),
     reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
     assumed("the words"),
     mentions="tool_search",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
+from harness.contract.phrasing import exclusive_parameters, missing_exclusive_parameters
 from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
@@ -27,12 +28,7 @@ _TUNNEL = f"tunnel_{'0' * 32}"
 
 
 @rule(
-    bad_request(
-        "Missing mutually exclusive parameters: '{path}'. Ensure you are providing exactly one of: 'server_url', "
-        "'connector_id', or 'tunnel_id'.",
-        "{path}",
-        "missing_mutually_exclusive_parameters",
-    ),
+    missing_exclusive_parameters("'server_url', 'connector_id', or 'tunnel_id'"),
     reported("public notes of two origins on agents of Foundry, one with the code", "2026"),
     reported("public notes of a third, from before there were tunnels", "2026"),
     rejects={"tools[0]": {"tools": [{"type": "mcp", "server_label": "a"}]}},
@@ -47,11 +43,7 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    bad_request(
-        "Mutually exclusive parameters: '{path}'. Ensure you are only providing one of: {names}.",
-        "{path}",
-        "mutually_exclusive_parameters",
-    ),
+    exclusive_parameters("{names}"),
     reported("public probe: each pair of the three", "2026-10-01"),
     assumed("that the code is that of other such pairs, and the words for all three"),
     rejects={
@@ -155,25 +147,25 @@ def mcp_loopback(request: Request) -> Iterator[Json]:
 _IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?(/.*)?", re.I | re.S).fullmatch
 
 
+def _listing_error(answer: str) -> ApiError:
+    said = f"Error retrieving tool list from MCP server: '{{label}}'. Http status code: {answer}"
+    return ApiError(424, said, "tools", "http_error", type="external_connector_error")
+
+
+def _mcp_case(account: Organization) -> Case:
+    return Case({"tools": [_mcp_tool("a")]}, account=account)
+
+
+_NAMED, _OTHER = frozenset(["https://mcp.example.org/sse"]), frozenset(["https://mcp.example.org/x"])
+
+
 @rule(
-    ApiError(
-        424,
-        "Error retrieving tool list from MCP server: '{label}'. Http status code: 404 (Not Found)",
-        "tools",
-        "http_error",
-        type="external_connector_error",
-    ),
+    _listing_error("404 (Not Found)"),
     reported("public reports of two origins, with other status codes", "2025"),
     when=LIMITED_ACCOUNT,
     reads="tools",
-    rejects={
-        "a": Case(
-            {"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
-        )
-    },
-    accepts=[
-        Case({"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))
-    ],
+    rejects={"a": _mcp_case(Organization(unreachable=_NAMED))},
+    accepts=[_mcp_case(Organization(unreachable=_OTHER))],
     fix="Scripted: `mock.organization(unreachable=…)`. With the real API, make sure that the server answers it.",
 )
 def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
@@ -184,25 +176,13 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    ApiError(
-        424,
-        "Error retrieving tool list from MCP server: '{label}'. Http status code: 424 (Failed Dependency)",
-        "tools",
-        "http_error",
-        type="external_connector_error",
-    ),
+    _listing_error("424 (Failed Dependency)"),
     reported("public reports of two origins: the whole error with another status code", "2025"),
     reported("a public report: 424 (Failed Dependency)", "2026"),
     when=LIMITED_ACCOUNT,
     reads="tools",
-    rejects={
-        "a": Case(
-            {"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/sse"]))
-        )
-    },
-    accepts=[
-        Case({"tools": [_mcp_tool("a")]}, account=Organization(unlisted=frozenset(["https://mcp.example.org/x"])))
-    ],
+    rejects={"a": _mcp_case(Organization(unlisted=_NAMED))},
+    accepts=[_mcp_case(Organization(unlisted=_OTHER))],
     fix="Scripted: `mock.organization(unlisted=…)`. With the real API, make sure that the server answers `tools/list`.",
 )
 def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
