@@ -47,7 +47,7 @@ def read_by_schema(request: Request) -> Any:
         return members
     own = {name: _replace_items(members[name], request.dialect) for name in ITEM_LISTS if name in members}
     if request.dialect == FOUNDRY and request.schema in PROMPT_SCHEMAS:
-        own |= {name: read(members[name]) for name, read in _PROMPT_MEMBERS.items() if name in members}
+        own |= {name: _replace_in_prompt(name, value) for name, value in members.items() if name not in own}
     return {**members, **own}
 
 
@@ -104,10 +104,6 @@ def _own_types(dialect: str) -> frozenset[str]:
     return frozenset(item_types(dialect).keys() - item_types().keys())
 
 
-def _replace_tools(tools: Any) -> Any:
-    return [_replace_tool(tool) for tool in tools] if isinstance(tools, list) else tools
-
-
 def _replace_tool(tool: Any) -> Any:
     if not isinstance(tool, dict):
         return tool
@@ -117,29 +113,23 @@ def _replace_tool(tool: Any) -> Any:
     return PROJECT_DEFAULTS.get(type, {}) | {name: value for name, value in tool.items() if name not in omitted}
 
 
-def _replace_choice(choice: Any) -> Any:
-    return "auto" if isinstance(choice, dict) and _type_of(choice) in PROJECT_TOOLS else choice
-
-
-def _replace_includes(names: Any) -> Any:
-    return [ANY_INCLUDE if name == MEMORIES else name for name in names] if isinstance(names, list) else names
+def _replace_in_prompt(name: str, value: Any) -> Any:
+    """Return a member of a body that a model reads, without what only a project has."""
+    match name:
+        case "include" if isinstance(value, list):
+            return [ANY_INCLUDE if named == MEMORIES else named for named in value]
+        case "tools" if isinstance(value, list):
+            return [*map(_replace_tool, value)]
+        case "tool_choice" if isinstance(value, dict) and _type_of(value) in PROJECT_TOOLS:
+            return "auto"
+        case "previous_response_id" if isinstance(value, str) and value.startswith(RESPONSE_PREFIXES):
+            return "resp_"  # one made by an agent
+    return value
 
 
 def _type_of(part: Json) -> str:
     return as_string(part.get("type"))
 
-
-def _replace_id(id: Any) -> Any:
-    """Replace a response id made by an agent with the prefix of a model's."""
-    return "resp_" if isinstance(id, str) and id.startswith(RESPONSE_PREFIXES) else id
-
-
-_PROMPT_MEMBERS = {
-    "include": _replace_includes,
-    "tools": _replace_tools,
-    "tool_choice": _replace_choice,
-    "previous_response_id": _replace_id,
-}
 
 OPTIONAL_MEMBERS: Mapping[str, Json] = {
     "response": {

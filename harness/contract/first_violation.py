@@ -6,7 +6,7 @@ at this place), `x-facts`, `x-expected` (the API's phrase for a type), `x-values
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -64,17 +64,8 @@ def _unexplained_violation(fast: jsonschema_rs.Validator, body: Any) -> SchemaVi
 
 def _to_schema_violation(error: Mismatch, body: Any) -> SchemaViolation:
     schema = error.schema
-    facts = {
-        "path": format_path(error.path),
-        "limit": error.limit,
-        "hint": "",
-        **schema.get("x-facts", {}),
-    }
-    keyword = error.keyword
-    extra = _FACTS_BY_KEYWORD.get(keyword)
-    if extra:
-        keyword, more = extra(error, schema)
-        facts |= more
+    keyword, own = _facts_of_keyword(error)
+    facts = {"path": format_path(error.path), "limit": error.limit, "hint": "", **schema.get("x-facts", {}), **own}
     if keyword == "additionalProperties" and len(error.path) == 1:
         known = [name for name, member in schema["properties"].items() if "not" not in member]
         facts["hint"] = did_you_mean(str(error.path[-1]), known, body)
@@ -98,44 +89,27 @@ def _make_filler(error: Mismatch, schema: Json) -> Any:
     return {}
 
 
-def _type_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
-    return "type", {"expected": error.limit, "kind": describe_actual(error.value)}
-
-
-def _enum_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
-    values = schema.get("x-values", error.limit)
-    value = error.value if isinstance(error.value, str) else ""
-    return "enum", {"value": value, "values": quote_and_join(values, "and")}
-
-
-def _size_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
-    empty = error.keyword in ("minLength", "minItems") and not error.value
-    length = len(error.value) if isinstance(error.value, str | list | dict) else 0
-    return f"{error.keyword}:empty" if empty else error.keyword, {"length": length}
-
-
-def _number_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
-    numeric = "integer" if schema.get("type") == "integer" else "decimal"
-    return error.keyword, {"numeric": numeric, "value": error.value}
-
-
-def _pattern_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
-    return "pattern", {"value": error.value, "pattern": schema.get("pattern")}
-
-
-def _property_name_facts(error: Mismatch, schema: Json) -> tuple[str, Json]:
-    name = str(error.value)
-    return "propertyNames", {"name": abbreviate(name), "key": name, "length": len(name)}
-
-
-_FACTS_BY_KEYWORD: dict[str, Callable[[Mismatch, Json], tuple[str, Json]]] = {
-    "type": _type_facts,
-    "enum": _enum_facts,
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "maxProperties"), _size_facts),
-    **dict.fromkeys(("minimum", "maximum"), _number_facts),
-    "pattern": _pattern_facts,
-    "propertyNames": _property_name_facts,
-}
+def _facts_of_keyword(error: Mismatch) -> tuple[str, Json]:
+    """Return the keyword whose rule has the API's error, and what only this keyword adds to the facts."""
+    value, schema = error.value, error.schema
+    match error.keyword:
+        case "type":
+            return "type", {"expected": error.limit, "kind": describe_actual(value)}
+        case "enum":
+            listed = quote_and_join(schema.get("x-values", error.limit), "and")
+            return "enum", {"value": value if isinstance(value, str) else "", "values": listed}
+        case "minLength" | "maxLength" | "minItems" | "maxItems" | "maxProperties":
+            empty = error.keyword in ("minLength", "minItems") and not value
+            length = len(value) if isinstance(value, str | list | dict) else 0
+            return f"{error.keyword}:empty" if empty else error.keyword, {"length": length}
+        case "minimum" | "maximum":
+            numeric = "integer" if schema.get("type") == "integer" else "decimal"
+            return error.keyword, {"numeric": numeric, "value": value}
+        case "pattern":
+            return "pattern", {"value": value, "pattern": schema.get("pattern")}
+        case "propertyNames":
+            return "propertyNames", {"name": abbreviate(str(value)), "key": str(value), "length": len(str(value))}
+    return error.keyword, {}
 
 
 @lru_cache(maxsize=schemas.MAX_DAYS)

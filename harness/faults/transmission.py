@@ -196,17 +196,6 @@ class Cut(Fault):
             )
 
 
-def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
-    """Return the first cut of the answer to a turn, or None."""
-    return min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
-
-
-def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
-    """Return the pauses of the answer to a turn; `gate` finds gates by name."""
-    pauses = (line for line in turn if isinstance(line, Pause))
-    return [replace(pause, until=gate(pause.until)) if isinstance(pause.until, str) else pause for pause in pauses]
-
-
 _TRANSMITTED = (Chunks, Cut, Delay, Framing, Pace, Pause)
 PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 """The member of an item that holds its parts, by the event member that is their index."""
@@ -219,7 +208,13 @@ def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str],
 
 
 def _break_off(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
-    pauses, cut, pace = find_pauses(turn, gate), find_cut(turn), find_pace(turn)
+    pauses = [
+        replace(line, until=gate(line.until)) if isinstance(line.until, str) else line
+        for line in turn
+        if isinstance(line, Pause)
+    ]
+    cut = min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
+    pace = find_pace(turn)
     times = schedule_answer(answer, pace) if pace else ()
     delivery = with_transport(Delivery(pauses, times=times), turn)
     if cut is None:

@@ -7,13 +7,13 @@ from harness.api.resources.containers import CODE_CALL
 from harness.contract.phrasing import missing_parameter
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, CREATE_CONTAINER, FORM_HEADERS, upload
-from harness.contract.rules.request.input_items.media import find_part_texts
+from harness.contract.rules.request.input_items.media import find_part_texts, find_parts
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.hosted import code_interpreter_call
 from harness.items.message import message
-from harness.items.transcript import Transcript, input_items
+from harness.items.transcript import Transcript
 
 NOT_DOWNLOADABLE = ("assistants", "user_data")
 """Purposes whose files cannot be downloaded; no refusal is known for other purposes."""
@@ -128,22 +128,12 @@ _NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a sup
 )
 def file_not_readable(request: Request, world: WorldView) -> Iterator[Json]:
     """An uploaded file used as an `input_file` must have a readable type, according to its extension."""
-    for part in _file_parts(request):
+    for _, part in find_parts(request, "input_file"):
         file = world.uploads.file(part["file_id"]) if isinstance(part.get("file_id"), str) else None
         _, dot, ending = str(file.object["filename"]).rpartition(".") if file else ("", "", "")
         # The API's answer to a name without an extension is unknown: such files pass.
         if dot and f".{ending.lower()}" not in READABLE_FILES.split(", "):
             yield {"suffix": f".{ending.lower()}"}
-
-
-def _file_parts(request: Request) -> Iterator[Json]:
-    for item in input_items(request.body):
-        for held in (item.get("content"), item.get("output")):
-            yield from (
-                part
-                for part in (held if isinstance(held, list) else ())
-                if isinstance(part, dict) and part.get("type") == "input_file"
-            )
 
 
 @rule(
