@@ -1,7 +1,10 @@
 """Two ledgers: the calls that a client executes, and the calls of remote MCP servers that it approves.
 
-They are derived from the journal and show what reached the wire; `harness.counted` records real executions.
+They are derived from the journal and show what reached the wire; `harness.counted` records real executions. Of the calls
+of a coding agent, those of a shell are its commands.
 """
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +15,9 @@ import orjson
 
 from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, is_response, required_calls
 from harness.core.exchange import Exchange, Json
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.limits import oldest_beyond
+from harness.core.text import item_text, quote, shorten
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, ITEMS
 from harness.items.transcript import APPROVAL_REQUEST, APPROVAL_RESPONSE, answered_call_id, conversation_id, input_items
 
@@ -246,3 +250,79 @@ class ApprovalLedger:
 
 def _approval_from(item: Json, number: int | None) -> Approval:
     return Approval(item["id"], item["server_label"], item["name"], item["arguments"], number)
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """A command that the model asked for: its text, and the output sent to the model (None: no output)."""
+
+    text: str
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Whether commands with a text ran; true or false in an assertion, and shown with all commands."""
+
+    holds: bool
+    claim: str
+    run: CodingRun
+    first: int = -1
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        listed = "".join(
+            f"\n  {number}. {shorten(command.text, 200)}" for number, command in enumerate(self.run.commands, 1)
+        )
+        return f"{self.claim}: {'yes' if self.holds else 'no'}; it ran{listed or ' no command'}"
+
+    def before(self, text: str) -> Ran:
+        """Return whether the first command with this text came before the first with another, and both ran."""
+        other = self.run.ran(text)
+        return Ran(
+            self.holds and other.holds and self.first < other.first, f"{self.claim} before {quote(text)}", self.run
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CodingRun:
+    """The outcome of a run: exit code, what it printed, the changed `files` and the `commands`, in order.
+
+    `files` maps the path of each file that was written, relative to the folder, to its text, and of a deleted one to None.
+    """
+
+    exit_code: int
+    output: str
+    errors: str
+    files: Mapping[str, str | None]
+    commands: Sequence[ShellCommand]
+
+    def ran(self, text: str) -> Ran:
+        """Return whether a command with this text ran: `run.ran("pytest").before("git commit")`."""
+        first = next((number for number, command in enumerate(self.commands) if text in command.text), -1)
+        return Ran(first >= 0, f"ran {quote(text)}", self, first)
+
+
+def list_commands(exchanges: Iterable[Exchange]) -> list[ShellCommand]:
+    """List the commands of the shell calls in the answers, each with the output in a later request."""
+    made = [call for call in collect_calls(exchanges) if call.said]
+    return [ShellCommand(text, _first_output(call)) for call in made for text in _command_texts(call)]
+
+
+def _first_output(call: Call) -> str | None:
+    for _, output in call.outputs[:1]:
+        return item_text({"output": output}) or str(output)
+    return None
+
+
+def _command_texts(call: Call) -> Iterator[str]:
+    """Yield the command of a call of a shell, whatever the client calls that tool."""
+    is_shell = call.type in ("function_call", "shell_call", "local_shell_call")
+    arguments = as_object(call.parsed_arguments) if is_shell else {}
+    for name, between in (("cmd", " "), ("command", " "), ("commands", "\n")):
+        if isinstance(command := arguments.get(name), str):
+            yield command
+        elif isinstance(command, list):
+            yield between.join(map(str, command))

@@ -8,15 +8,14 @@ is ignored.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import orjson
 
+import harness.analysis.framework_results  # noqa: F401  (registers every reader)
 from harness.analysis.call_ledger import call_arguments
-from harness.analysis.surfaces import read
-from harness.analysis.surfaces.base import PARTS, Surface
-from harness.analysis.text_match import ReplyMessage, describe_text_change, find_messages_in, is_similar
+from harness.analysis.surface import PARTS, Surface, read
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -26,6 +25,8 @@ from harness.core.text import quote, shorten, show
 POSITIONS = ("start_index", "end_index")
 QUOTING_TYPES = ("file_citation",)
 """The annotation types that have a quote in the API's own form, that of a thread message."""
+MAX_STEPS = 10_000
+"""The maximum number of partial combinations of messages that are tried for one text."""
 
 
 def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
@@ -60,6 +61,88 @@ def _parts_to_compare(only: Iterable[str]) -> list[str]:
     if not isinstance(named, Collection) or not all(name in PARTS for name in named):
         raise ConfigError(f"surfaced(only={show(only)}): use some of {', '.join(PARTS)}.")
     return [name for name in PARTS if name in named]
+
+
+class ReplyMessage(NamedTuple):
+    """A message with its reply, and whether it is the last message of that reply."""
+
+    reply: ModelReply
+    message: Json
+    is_last: bool
+
+    @property
+    def text(self) -> str:
+        """The text of the message, joined."""
+        return "".join(text for text, _ in text_parts(self.message))
+
+
+def find_messages_in(
+    text: str, messages: Sequence[ReplyMessage], is_complete: Callable[[Sequence[ReplyMessage]], bool]
+) -> list[ReplyMessage] | None:
+    """Find the messages, each used at most once, that a text consists of; None if `is_complete` accepts no combination.
+
+    Of several solutions the one with the earliest messages is returned.
+    """
+    waiting, steps = [(text.strip(), tuple[int, ...]())], 0
+    # If messages begin alike, the number of ways to split a text is exponential.
+    while waiting and steps < MAX_STEPS:
+        rest, used = waiting.pop()
+        if not rest and is_complete([messages[place] for place in used]):
+            return [messages[place] for place in used]
+        steps += 1
+        excluded = frozenset(used)
+        after = [
+            (place, _strip_message(rest, text_parts(message.message)))
+            for place, message in enumerate(messages)
+            if place not in excluded
+        ]
+        # A stack: in reversed order, so that the earliest message is tried first.
+        waiting += [(left, (*used, place)) for place, left in reversed(after) if left is not None]
+    return None
+
+
+def _strip_message(text: str, parts: Sequence[tuple[str, bool]]) -> str | None:
+    """Strip the parts of a message from the beginning of a text; None if the text does not begin with them."""
+    rest = text
+    for part, optional in parts:
+        if rest.startswith(part.strip()):
+            rest = rest[len(part.strip()) :].lstrip()
+        elif not optional:
+            return None
+    return rest if rest != text else None
+
+
+def is_similar(original: str, shown: str) -> bool:
+    """Return whether `shown` may be a damaged form of `original`."""
+    original, shown = _remove_spaces(original), _remove_spaces(shown)
+    return original in shown or shown in original or original[:8] == shown[:8]
+
+
+def _remove_spaces(text: str) -> str:
+    return "".join(text.split())
+
+
+def describe_text_change(what: str, shown: str, original: str) -> str:
+    """Describe how the text `shown` differs from the original; `what` names the part of the result."""
+    dense, wanted = _remove_spaces(shown), _remove_spaces(original)
+    if not dense:
+        return f"{what} lost: {quote(original)} is not in the result"
+    if (times := dense.count(wanted)) > 1:
+        return f"{what} doubled: {quote(original)} is {times} times in the result: {quote(shown, 200)}"
+    end = "first" if wanted.startswith(dense) else "last" if wanted.endswith(dense) else ""
+    if end and wanted != dense:
+        return f"{what} truncated: the result has the {end} {len(shown)} of {len(original)} characters of {quote(original)}"
+    if times and wanted != dense:
+        return f"{what} changed: the result has more than {quote(original)}: {quote(shown, 200)}"
+    if not is_similar(original, shown):
+        return f"{what} lost: {quote(original)} is not in the result, which is {quote(shown)}"
+    at = next(
+        (place for place, (before, after) in enumerate(zip(original, shown, strict=False)) if before != after),
+        len(original),
+    )
+    return (
+        f"{what} changed at character {at}: the model said {quote(original[at:])}, the result has {quote(shown[at:])}"
+    )
 
 
 class _SurfaceComparison:

@@ -99,7 +99,7 @@ def _print_learned(derived: Derived, learned: Overrides) -> None:
 
 def _write_bundle(derived: Derived, file: Path) -> None:
     from harness.cassettes.scrubbing.leak_check import secrets_in
-    from harness.overrides.offer import render_bundle
+    from harness.overrides.derive import render_bundle
 
     text = render_bundle(derived.before)
     if not text:

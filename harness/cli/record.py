@@ -233,7 +233,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
 
 def _offer_learning(file: Path, api: Upstream) -> None:
     """Print what could be learned from a recording in which API and mock disagree."""
-    from harness.overrides.offer import offer_learning
+    from harness.overrides.derive import offer_learning
 
     for line in offer_learning([file], Path(), [urlsplit(api.origin).hostname or ""]):
         print_note(line)

@@ -87,7 +87,7 @@ class CommandReport(ApiObserver):
 
     def _add_strays(self) -> None:
         """Add a case for the requests without a World, if there were any, as if one World had refused them all."""
-        from harness.explain.stray import unknown_key_cause
+        from harness.explain.turn import unknown_key_cause
         from harness.report.report import ReportCase
         from harness.world.world import World
 
@@ -219,7 +219,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 
 def _problems(api: MockApi, permitted: Permitted) -> Iterator[str]:
     """Yield why a run fails although its command passed, for each World and for requests that reached none."""
-    from harness.explain.stray import unknown_key_cause
+    from harness.explain.turn import unknown_key_cause
     from harness.server.judge_world import judge_world
     from harness.world.mock import Mock
 

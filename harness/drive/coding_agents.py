@@ -21,7 +21,7 @@ from tempfile import mkdtemp
 from typing import Any, NamedTuple, TypedDict, Unpack
 from weakref import finalize
 
-from harness.analysis.coding_run import CodingRun, list_commands
+from harness.analysis.call_ledger import CodingRun, list_commands
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.registry import Registry

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from harness.analysis.call_ledger import APPROVAL_TYPES, concerns_approvals
-from harness.analysis.withhold_reasoning import find_withheld, read_thoughts
+from harness.analysis.prompt_prefix import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
 from harness.api.project_types import PROMPT, NamedAgent

@@ -23,7 +23,7 @@ from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.results import FIX, Cell, ClientResult, Verdict, name_cell
 from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import ToolServer, serve_tools
-from harness.explain.verdict import find_verdict
+from harness.explain.find_causes import find_causes
 from harness.report.report import sanitize_value
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
@@ -41,7 +41,7 @@ def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
     error = seen.outcome.error
     if error is not None and not case.fails:
         yield f"the task ended in an error: {error.get('type')}: {quote(str(error.get('message')), 200)}"
-    for cause in find_verdict(world, losses, unused=not case.spare, strays=True):
+    for cause in find_causes(world, losses, unused=not case.spare, strays=True):
         yield f"{cause.what}\n{FIX}{cause.fix}" if cause.fix else cause.what
     for check in case.checks:
         yield from check(seen)

@@ -16,9 +16,9 @@ from harness.core.exchange import Exchange, answer_error
 from harness.core.json_values import as_object
 from harness.core.text import escape_controls, pluralize, shorten, summarize_input
 from harness.core.vocabulary import Vocabulary
+from harness.explain.find_causes import find_causes
 from harness.explain.model import Cause
 from harness.explain.refusal import describe_sources
-from harness.explain.verdict import find_verdict
 from harness.world.mock import Mock
 from harness.world.world import World
 
@@ -46,8 +46,8 @@ MAX_JOURNAL_LINES = 20
 
 
 def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: bool) -> str:
-    """Render the causes that `find_verdict` finds; empty if the test does not fail."""
-    return escape_controls(render_causes(find_verdict(world, losses, **judged), world.vocabulary))
+    """Render the causes that `find_causes` finds; empty if the test does not fail."""
+    return escape_controls(render_causes(find_causes(world, losses, **judged), world.vocabulary))
 
 
 def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary | None = None) -> str:

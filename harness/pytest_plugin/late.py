@@ -145,7 +145,7 @@ class _LateRequests:
             return
         from harness.core.text import escape_controls
         from harness.explain.render import render_cause
-        from harness.explain.stray import late_cause, stray_finding
+        from harness.explain.turn import late_cause, stray_finding
         from harness.report.report import sanitize_reason
 
         for (owner, _), group in groups.items():

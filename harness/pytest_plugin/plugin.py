@@ -175,7 +175,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Result[None], 
 
 def _hand_over(item: pytest.Item, when: Literal["setup", "call", "teardown"], outcome: Result[None]) -> None:
     if is_running(item.config) or isinstance(outcome.exception, Exception):
-        from harness.pytest_plugin.verdict import judge_phase
+        from harness.pytest_plugin.outcome import judge_phase
 
         judge_phase(item, when, outcome)
 
@@ -187,7 +187,7 @@ def pytest_runtest_makereport(
     """Explain a failure in its report."""
     if not is_running(item.config):
         return (yield)
-    from harness.pytest_plugin.verdict import explain_report
+    from harness.pytest_plugin.outcome import explain_report
 
     return (yield from explain_report(item, call))
 
@@ -226,7 +226,7 @@ def openai_mock(
     (unless `losses="allow"`). The ids, times and key of a test are the same in every run.
     """
     from harness.pytest_plugin.environment import open_mock
-    from harness.pytest_plugin.verdict import judge_end
+    from harness.pytest_plugin.outcome import judge_end
 
     with open_mock(request, mock_server, monkeypatch) as mock:
         yield mock

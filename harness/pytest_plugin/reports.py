@@ -22,8 +22,8 @@ from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.marks import read_marker_options
 from harness.pytest_plugin.options import RECORD_MODES, WORLD_STASH_KEY, uses_harness
+from harness.pytest_plugin.outcome import find_losses, sent_nothing
 from harness.pytest_plugin.traces import CAPTURED_STASH_KEY, PROBLEM, TraceWriter, show_test
-from harness.pytest_plugin.verdict import find_losses, sent_nothing
 from harness.report.formats import ACTIONS_VARIABLE, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _summarize_test(
     `judged` says whether losses fail the test.
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.explain.verdict import collect_findings
+    from harness.explain.find_causes import collect_findings
     from harness.pytest_plugin.late import new_case
     from harness.report.api_coverage import measure_coverage
     from harness.report.fill_case import fill_case
@@ -342,7 +342,7 @@ def _look_ahead(outlook: Outlook, world: World) -> list[ReportFinding]:
 
 def _stray_findings(world: World) -> list[ReportFinding]:
     """Return the finding for requests that came with keys of no test while a test ran; empty if there were none."""
-    from harness.explain.stray import stray_cause, stray_finding
+    from harness.explain.turn import stray_cause, stray_finding
     from harness.report.report import sanitize_reason
 
     if not world.refusals.unexpected_strays:

@@ -199,7 +199,7 @@ class _Recorded:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print where cassettes contradict the mock and how to learn from them, what was recovered, pruned, kept."""
         from harness.core.text import pluralize
-        from harness.overrides.offer import offer_learning
+        from harness.overrides.derive import offer_learning
 
         written = [file for cassette in self._uses if (file := Path(cassette)).exists()]
         for cassette, number in self._recorded.items():

@@ -8,7 +8,7 @@ from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange, Json
 from harness.core.secret_prefixes import secrets_in_headers
-from harness.explain.verdict import collect_findings
+from harness.explain.find_causes import collect_findings
 from harness.report.report import PASSED_OUTCOMES, ReportCase, sanitize_reason, sanitize_value
 from harness.world.world import World
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from harness.analysis.judgement import LossPolicy
 from harness.analysis.loss import LOSSES, Lost
 from harness.core.text import pluralize
+from harness.explain.find_causes import find_causes, find_suspects
 from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
-from harness.explain.verdict import find_suspects, find_verdict
 from harness.report.report import count_unknown_models, unknown_model_lines
 from harness.world.mock import Mock
 from harness.world.world import World
@@ -46,7 +46,7 @@ def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose
     _ = mock.deliveries  # reading them first delivers what is due at webhooks
     losses = permitted.losses.find(mock.exchanges, mock.world.tool_runs)
     failing = permitted.losses.find_failing(losses, mock.exchanges, mock.world.tool_runs)
-    verdict = find_verdict(mock.world, failing, unused=not permitted.unused, shown=permitted.losses.is_judged)
+    verdict = find_causes(mock.world, failing, unused=not permitted.unused, shown=permitted.losses.is_judged)
     certain = [lost for lost in losses if not LOSSES[lost.loss].strict]
     causes = verdict or find_suspects(mock.world, certain)
     report = render_section(mock.world, causes, verbose=verbose)

@@ -11,7 +11,7 @@ import orjson
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, item_key, item_type, message_text
 from harness.analysis.history.request import HistoryRequest
-from harness.analysis.text_match import is_similar
+from harness.analysis.surfaced import is_similar
 from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, objects_in
 from harness.explain.missing_outputs import find_unpaired

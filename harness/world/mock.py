@@ -7,8 +7,8 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
+from harness.analysis.call_ledger import CodingRun
 from harness.analysis.client_mistake import check_mistakes
-from harness.analysis.coding_run import CodingRun
 from harness.analysis.judgement import AllowedMistakes
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from harness.analysis.withhold_reasoning import Thought
+from harness.analysis.prompt_prefix import Thought
 from harness.api.resources.assistants import Thread
 from harness.api.resources.containers import Container
 from harness.api.resources.files import File, PartedUpload, VectorStore

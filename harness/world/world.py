@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol, TypedDict
 
-from harness.analysis.call_ledger import ApprovalLedger
-from harness.analysis.coding_run import CodingRun
+from harness.analysis.call_ledger import ApprovalLedger, CodingRun
 from harness.analysis.judgement import LENIENT, ClientJudgement
 from harness.analysis.path import PathClaim
 from harness.answers.response import finish_response

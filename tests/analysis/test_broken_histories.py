@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import TOOLS, output, user
+from harness.analysis.loss import TOOLS, losses_of, output, user
 from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning, url_citation
 from tests.support.in_process import Client

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.coding_run import CodingRun, ShellCommand, list_commands
+from harness.analysis.call_ledger import CodingRun, ShellCommand, list_commands
 from harness.core.exchange import Answer, Exchange, Request
 
 
 def exchange(number: int, input: list[dict[str, Any]], output: list[dict[str, Any]], status: int = 200) -> Exchange:
     request = Request("POST", "/responses", body={"model": "gpt-5.4", "input": input}, operation="POST /responses")
-    return Exchange(number, request, Answer(status, {"output": output}))
+    return Exchange(number, request, Answer(status, {"object": "response", "id": f"resp_{number}", "output": output}))
 
 
 def call(id: str, arguments: str, name: str = "bash") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from harness.analysis.flow import Flow, FlowStep, SequenceDiagram, SequenceMessage
-from harness.analysis.losses.examples import output
+from harness.analysis.loss import output
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from tests.support.threads import FUNCTION, Desk

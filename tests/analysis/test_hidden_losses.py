@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, sketch, user
+from harness.analysis.loss import NEXT, PROMPT, TOOLS, assistant, call, losses_of, output, sketch, user
 from harness.core.exchange import Exchange, Json, SentTurn, ToolRuns
 from harness.items import function_call, message, url_citation
 from harness.world.mock import Mock

@@ -5,7 +5,7 @@ import pytest
 from harness.analysis import loss
 from harness.analysis.history.history import collect_sent
 from harness.analysis.judgement import LossPolicy, read_loss_policy
-from harness.analysis.losses.examples import PROMPT, REPLY, TEXT, assistant, sketch
+from harness.analysis.loss import PROMPT, REPLY, TEXT, assistant, sketch
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.server.judge_world import Permitted, judge_world

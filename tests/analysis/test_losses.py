@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import (
+from harness.analysis.loss import (
     DEPLOY,
     NEXT,
     PROMPT,
@@ -19,6 +18,7 @@ from harness.analysis.losses.examples import (
     ask,
     assistant,
     call,
+    losses_of,
     output,
     sketch,
     user,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness import Mock
-from harness.analysis.losses.examples import output
+from harness.analysis.loss import output
 from harness.analysis.path import SHOWN_PATH
 from harness.core.errors import ConfigError
 from harness.items import custom_tool_call, function_call, mcp_call, message, reasoning, web_search_call

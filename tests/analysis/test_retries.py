@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen
+from harness.analysis.client_mistake import OK, Sending, refused, seen
 from harness.analysis.retries import find_retries
 from harness.core.exchange import Answer, Exchange, Form, Request
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, sketch
+from harness.analysis.loss import NEXT, PROMPT, TOOLS, assistant, call, losses_of, output, sketch
 from harness.core.exchange import Json, ToolRun, ToolRuns
 from harness.items import function_call, message
 from tests.support.in_process import Client

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import (
+from harness.analysis.loss import (
     DEPLOY,
     NOTIFY,
     PROMPT,
@@ -14,6 +13,7 @@ from harness.analysis.losses.examples import (
     TOOLS,
     assistant,
     call,
+    losses_of,
     output,
     sketch,
 )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import counted
-from harness.analysis.losses.examples import NEXT, PROMPT, call, output
+from harness.analysis.loss import NEXT, PROMPT, call, output
 from harness.core.errors import ConfigError
 from harness.drive.counted import record_runs
 from harness.items import function_call, message

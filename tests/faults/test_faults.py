@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.analysis.losses.examples import PROMPT
+from harness.analysis.loss import PROMPT
 from harness.core.delivery import Pause
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, ReceivedRequest

@@ -9,10 +9,10 @@ import pytest
 
 from harness.api.models import Model
 from harness.core.exchange import ReceivedRequest
+from harness.explain.find_causes import collect_findings
 from harness.explain.model import ReportFinding
 from harness.explain.refusal import unasked_causes
 from harness.explain.render import render_section
-from harness.explain.verdict import collect_findings
 from harness.faults import hang_up
 from harness.items import message
 from harness.report.formats import json_file, junit, markdown

@@ -21,7 +21,7 @@ from harness.api.http.bodies import parse_query
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer
 from harness.core.limits import Limits
-from harness.explain.verdict import find_suspects
+from harness.explain.find_causes import find_suspects
 from harness.items import message
 from harness.server import http_server as module
 from harness.server.control_plane.app import control_app

@@ -6,7 +6,7 @@ import orjson
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_of
-from harness.explain.verdict import collect_findings, find_verdict
+from harness.explain.find_causes import collect_findings, find_causes
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.json_form import from_json
@@ -40,7 +40,7 @@ class Asked:
         world = self.mock.world
         losses = losses_of(world.exchanges, tool_runs=world.tool_runs)
         findings = collect_findings(world, world.exchanges, losses, outcome == "passed")
-        causes = find_verdict(world, [lost for lost in losses if world.exchanges[lost.exchange - 1].status < 400])
+        causes = find_causes(world, [lost for lost in losses if world.exchanges[lost.exchange - 1].status < 400])
         head = CaseHead("test_a.py::test_it", "test_a.py", 3, outcome, 0.5, 1000.0, why)
         case = build_case(head, world, JudgedCase(causes, findings, [KEY]), after)
         return from_json(orjson.loads(orjson.dumps(case)), ShownCase)

@@ -18,8 +18,8 @@ from harness.cassettes.recording.replay import recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
+from harness.explain.find_causes import find_suspects
 from harness.explain.render import render_verdict
-from harness.explain.verdict import find_suspects
 from harness.faults import hang_up, http_error, rate_limit
 from harness.items import function_call
 from harness.report.fill_case import fill_case

@@ -9,7 +9,7 @@ import orjson
 from harness import Mock
 from harness.core.delivery import Gate, SendRecord
 from harness.core.exchange import Exchange, ReceivedRequest, SentTurn
-from harness.explain.verdict import find_verdict
+from harness.explain.find_causes import find_causes
 from harness.items import mcp_approval_request
 from harness.items.kind import Item
 from harness.server.judge_world import judge_world
@@ -51,7 +51,7 @@ def shown(world: World) -> list[str]:
     """What is shown of a World."""
     mock = Mock(world)
     views = ("replies", "calls", "approvals", "usage", "cache", "path", "flow", "retries", "losses", "deliveries")
-    parts = [*(getattr(mock, name) for name in views), find_verdict(world, mock.losses, strays=True), judge_world(mock)]
+    parts = [*(getattr(mock, name) for name in views), find_causes(world, mock.losses, strays=True), judge_world(mock)]
     return list(map(str, [*parts, build_case(CaseHead("a"), world), world.strays, world.refusals.expected]))
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
-from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen
+from harness.analysis.client_mistake import OK, MistakeFacts, SeenClient, Sending, client_mistake, refused, seen
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in

@@ -2,8 +2,16 @@
 
 from collections.abc import Iterator
 
-from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
-from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen, streamed
+from harness.analysis.client_mistake import (
+    OK,
+    MistakeFacts,
+    SeenClient,
+    Sending,
+    client_mistake,
+    refused,
+    seen,
+    streamed,
+)
 from harness.analysis.retries import RETRYABLE, RequestKey, Retry, asked_delay, counted_retries, failure_of, request_key
 from harness.core.exchange import Answer, Exchange, answer_error
 from harness.core.json_values import as_object

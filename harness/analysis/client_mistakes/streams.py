@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.analysis.client_mistake import MistakeFacts, SeenClient, client_mistake
-from harness.analysis.client_mistakes.examples import OK, Sending, seen, stalled, streamed
+from harness.analysis.client_mistake import (
+    OK,
+    MistakeFacts,
+    SeenClient,
+    Sending,
+    client_mistake,
+    seen,
+    stalled,
+    streamed,
+)
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
 from harness.core.json_values import as_object

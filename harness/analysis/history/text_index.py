@@ -1,10 +1,15 @@
-"""Finds messages that contain a text, or begin or end with it, and the original of a changed text."""
+"""Finds messages that contain a text, or begin or end with it, and the original of a changed or printed text."""
 
 import re
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Set
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from warnings import catch_warnings, simplefilter
+
+import orjson
 
 from harness.core.text import count_shared
 
@@ -22,6 +27,8 @@ SHOWN_AROUND = 12
 """Characters that are shown before and after an edit."""
 MOST_TEXTS = 32
 """The maximum number of texts indexed per run; a phrase that more texts share proves nothing."""
+LONGEST_PARSED_TEXT = 100_000
+"""The maximum length in characters of a text that is parsed as an item."""
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -144,3 +151,12 @@ class JoinedTexts:
                 found.append(text)
         self._compared[whole] = len(self._texts)
         return found
+
+
+def parse_literal(words: str) -> Any:
+    """Parse a text as JSON or as a Python literal; None if it is neither."""
+    for read in (orjson.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError), catch_warnings():
+            simplefilter("ignore")  # `literal_eval` warns of invalid escapes
+            return read(words)
+    return None

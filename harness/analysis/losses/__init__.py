@@ -3,19 +3,8 @@
 from harness.core.registry import import_modules
 
 AREAS = (
-    *(
-        "calls",
-        "outputs",
-        "tools",
-        "hosted",
-        "history",
-        "turns",
-        "repeated_prompts",
-        "prompts",
-        "attachments",
-        "chains",
-    ),
-    *("instructions", "text", "citations", "citation_places", "reasoning", "withheld", "order", "endings", "sent"),
+    *("calls", "outputs", "tools", "hosted", "history", "turns", "repeated_prompts", "prompts", "attachments"),
+    *("instructions", "text", "citations", "reasoning", "withheld", "order", "sent"),
 )
 
 import_modules(__name__, AREAS)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from harness.analysis.history.history import History
 from harness.analysis.history.request import HistoryRequest, PlacedItem
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import ask, output, user
+from harness.analysis.loss import LossFacts, ask, facts_about, loss, output, user
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote

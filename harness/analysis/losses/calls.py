@@ -9,8 +9,7 @@ import orjson
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, client_call_id, is_assistant, is_hosted, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import PROMPT, TOOLS, ask, body, call, chained, output, user
+from harness.analysis.loss import PROMPT, TOOLS, LossFacts, ask, body, call, chained, facts_about, loss, output, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string

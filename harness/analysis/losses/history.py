@@ -1,8 +1,10 @@
 """The transcript as a whole: no item may be repeated or change its type."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import Any
 
 import orjson
 
@@ -19,15 +21,29 @@ from harness.analysis.history.items import (
     message_text,
 )
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.history.stringified_items import find_printed_item
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import NEXT, PROMPT, STATELESS, TEXT, ask, assistant, call, chained, output, user
+from harness.analysis.history.text_index import LONGEST_PARSED_TEXT, parse_literal
+from harness.analysis.loss import (
+    NEXT,
+    PROMPT,
+    STATELESS,
+    TEXT,
+    LossFacts,
+    ask,
+    assistant,
+    call,
+    chained,
+    facts_about,
+    loss,
+    output,
+    user,
+)
 from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import pluralize, quote
 from harness.items import function_call, message, web_search_call
+from harness.items.kind import CALL_OF_OUTPUT
 
 UNMISTAKABLE_LENGTH = 24
 """The length in characters from which a text is not repeated by chance."""
@@ -35,6 +51,10 @@ SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """The length in characters from which a user text is not doubled by chance; how many earlier requests are searched."""
 RECENT_REPLIES = 50
 """How many earlier replies are searched for a missing item."""
+_MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
+"""Matches the beginning of an item's JSON or `repr`."""
+_PRINTED_OBJECT = re.compile(r"(?P<list>\[)?[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)(?(list)\])", re.S)
+"""Matches the `repr` of a Python object with an id, or of a list of such objects."""
 _SEARCHING: Json = {"tools": [{"type": "web_search"}]}
 _SEARCH_AS_JSON = '{"type": "web_search_call", "id": "{0.output.0.id}"}'
 _REPEATED = "this transcript repeats {count} that it already contains; the first is {what} from exchange {said}"
@@ -107,8 +127,12 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     ],
 )
 def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Requests that continue another begin with all earlier user messages, which some workflows do on purpose."""
-    yield from _describe_first(list(_find_prompts_again(request, history)))
+    """Requests that continue another begin with all earlier user messages, which some workflows do on purpose.
+
+    If the output comes again as well, it is `history-replayed`.
+    """
+    if not any(history_replayed(request, history)):
+        yield from _describe_first(list(_find_prompts_again(request, history)))
 
 
 def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
@@ -259,7 +283,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
                 **dict.fromkeys(as_string(part.get("text")) for part in objects_in(item.get("content"))),
             }
             is_said = is_assistant(item)
-            found = (find_printed_item(text.strip(), history, is_said=is_said) for text in texts)
+            found = (_find_printed_item(text.strip(), history, is_said=is_said) for text in texts)
             for number, printed in filter(None, found):
                 if not here & set(_item_ids(printed)) and item_key(printed) not in request.item_keys:
                     yield facts_about(place, number, printed, became="became a message with its JSON as text")
@@ -312,3 +336,57 @@ def _item_ids(item: Json) -> list[str]:
     answered = answered_id(item)
     ids = (as_string(item.get("id")), client_call_id(item), answered and f"output of {answered}")
     return [id for id in ids if id]
+
+
+def _find_printed_item(words: str, history: History, *, is_said: bool = False) -> tuple[int, Json] | None:
+    """Find the item whose JSON or `repr` a text is, with the number of its exchange.
+
+    A text that the assistant is said to have written (`is_said`) may also be a message or a list of items; a user may
+    quote these on purpose.
+    """
+    if not _MAY_BE_PRINTED.match(words):
+        return None
+    if printed := _PRINTED_OBJECT.fullmatch(words):
+        original = history.by_id.get(printed["id"]) or next(iter(history.by_call.get(printed["id"], ())), None)
+        return (original.number, original.item) if original and (is_said or is_typed(original.item)) else None
+    if original := _find_printed_message(words, history, is_said):
+        return original.number, original.item
+    item = _parse_object(words, is_said)
+    if item_type(item) in CALL_OF_OUTPUT:
+        return next(iter(history.call_outputs.get(answered_id(item), {}).values()), None)
+    original = (history.find_original(item) or _find_without_id(item, history)) if is_typed(item) else None
+    return (original.number, original.item) if original else None
+
+
+def _find_without_id(item: Json, history: History) -> OutputItem | None:
+    """Find the output item with all members of an item that has no id."""
+    members = {name: value for name, value in item.items() if name != "status"}
+    if not members.keys() - {"type"}:
+        return None
+    return next((output for output in history.by_id.values() if members.items() <= output.item.items()), None)
+
+
+def _find_printed_message(words: str, history: History, is_said: bool) -> OutputItem | None:
+    """Find the message whose parts a text contains as JSON or `repr`; with `is_said`, the message itself."""
+    parts = _parse_objects(words)
+    if is_said and len(parts) == 1 and isinstance(parts[0], dict) and is_assistant(parts[0]):
+        said = history.find_said(parts[0])
+        return said.originals[0] if said else None
+    if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
+        return None
+    said = history.by_text.get(message_text({"content": parts}).strip())
+    return said.originals[0] if said else None
+
+
+def _parse_object(words: str, is_said: bool) -> Json:
+    """Parse the single object in a text, or the first with `is_said`; empty for other texts."""
+    found = list(objects_in(_parse_objects(words)))
+    return found[0] if len(found) == 1 or (found and is_said) else {}
+
+
+def _parse_objects(words: str) -> list[Any]:
+    """Parse the objects in a text that is the JSON or `repr` of a list or of one object; empty for other texts."""
+    if words[:1] not in ("{", "[") or not ("type" in words or "role" in words) or len(words) > LONGEST_PARSED_TEXT:
+        return []
+    value = parse_literal(words)
+    return value if isinstance(value, list) else [value]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, is_hosted, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import ask, sketch
+from harness.analysis.loss import LossFacts, ask, facts_about, loss, sketch
+from harness.analysis.losses.history import item_coerced
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -98,8 +98,13 @@ def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     keeps=[_SEARCH_KEPT, ask(["P >", web_search_call("v2"), "A"], "N", **_SEARCHING)],
 )
 def item_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Histories lack a search, a picture or another call of the API; many clients keep only what was said."""
-    yield from (facts for is_at_work, facts in _find_omitted(request, history) if not is_at_work)
+    """Histories lack a search, a picture or another call of the API; many clients keep only what was said.
+
+    If a message stands in its place, it is `item-coerced`.
+    """
+    coerced = {facts["what"] for facts in item_coerced(request, history)}
+    omitted = (facts for is_at_work, facts in _find_omitted(request, history) if not is_at_work)
+    yield from (facts for facts in omitted if facts["what"] not in coerced)
 
 
 def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:

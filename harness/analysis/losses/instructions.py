@@ -6,8 +6,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import TOOLS, ask, body, chained
+from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, facts_about, loss
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string

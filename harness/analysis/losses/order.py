@@ -6,8 +6,7 @@ from itertools import pairwise
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, STATELESS, ask, assistant, output
+from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, facts_about, loss, output
 from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.tools import is_not_executed
 from harness.core.exchange import Json

@@ -9,11 +9,10 @@ from typing import Any
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item
 from harness.analysis.history.request import HistoryRequest
-from harness.analysis.history.stringified_items import parse_literal
+from harness.analysis.history.text_index import parse_literal
 from harness.analysis.history.tool_results import output_text
-from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.loss import LossFacts, ask, body, chained, facts_about, loss, output
 from harness.analysis.losses.calls import find_hosted
-from harness.analysis.losses.examples import ask, body, chained, output
 from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -140,6 +139,7 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     message="{what}, {verb} in exchange {said} as {was}, is now a different text: {now}",
     fix="Send each output again as it was first sent, unless it is shortened on purpose.",
     strict=True,
+    unless=["output-altered"],
     loses=[
         _changed_output_case("[output left out]"),
         _changed_output_case("v2 is live since noon"),
@@ -154,7 +154,7 @@ def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossF
 
     This includes what a call contains that the API has executed, which clients that send the call's id omit.
     """
-    yield from (facts for facts in _find_changed_outputs(request, history) if not facts["how"])
+    yield from _find_changed_outputs(request, history)
 
 
 def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:

@@ -12,9 +12,9 @@ from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item
 from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import NEXT, PROMPT, TEXT, ask, assistant, user
+from harness.analysis.loss import NEXT, PROMPT, TEXT, LossFacts, ask, assistant, loss, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
+from harness.analysis.losses.instructions import instructions_dropped
 from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
 from harness.analysis.losses.turns import find_other_roles
@@ -184,6 +184,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     message="the {role}'s {what} from exchange {said} comes back {how}",
     fix="Append each message to the history as it was sent, with its role, before its answer.",
     strict=True,
+    unless=["prompt-altered", "history-replayed"],
     loses=[
         _talk(user("In other words: is it live?")),
         ask("P > A", [user("Ship v2, please. It is noon."), "A N"]),
@@ -208,9 +209,11 @@ def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFac
             for place, item, original in _find_changed_prompts(turn, request):
                 was, now = (message_text(message).strip() for message in (original, item))
                 is_certain = turn.is_certain or was in now or now in was
-                if now and is_certain and not _describe_change(turn, original, item):
+                if now and is_certain:
                     yield {"at": place, "role": "user", "how": f"reworded: {quote(now, 80)}", **_facts(turn, original)}
-    yield from find_other_roles(request, history)
+    # Instructions that became a user message are missing as such.
+    if not any(instructions_dropped(request, history)):
+        yield from find_other_roles(request, history)
 
 
 def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:

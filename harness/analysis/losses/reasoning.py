@@ -6,16 +6,18 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import (
+from harness.analysis.loss import (
     ENCRYPTED_THOUGHT,
     STATELESS,
     TEXT,
+    LossFacts,
     ask,
     assistant,
     body,
     call,
     chained,
+    facts_about,
+    loss,
     user,
 )
 from harness.api.encrypted_content import make_announced_content, owner_of_content

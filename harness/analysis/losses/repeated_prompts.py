@@ -15,8 +15,7 @@ from harness.analysis.history.items import (
 )
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import TEXT, TOOLS, ask, assistant, body, chained, user
+from harness.analysis.loss import TEXT, TOOLS, LossFacts, ask, assistant, body, chained, facts_about, loss, user
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
 from harness.ending import incomplete

@@ -11,9 +11,21 @@ from harness.analysis.history.items import answered_id, client_call_id, item_typ
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.history.tool_results import output_text
-from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.loss import (
+    NEXT,
+    PROMPT,
+    TEXT,
+    TOOLS,
+    LossFacts,
+    ask,
+    assistant,
+    call,
+    facts_about,
+    loss,
+    output,
+    user,
+)
 from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of
-from harness.analysis.losses.examples import NEXT, PROMPT, TEXT, TOOLS, ask, assistant, call, output, user
 from harness.core.exchange import Json, SentTurn
 from harness.core.json_values import as_string
 from harness.core.text import quote, shorten_json

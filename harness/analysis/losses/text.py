@@ -9,10 +9,8 @@ from itertools import takewhile
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, SaidText
-from harness.analysis.history.stringified_items import LONGEST_PARSED_TEXT, parse_literal
-from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import TEXT, ask, assistant, chained, user
+from harness.analysis.history.text_index import LONGEST_PARSED_TEXT, letters_of, parse_literal
+from harness.analysis.loss import TEXT, LossFacts, ask, assistant, chained, loss, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -122,14 +120,14 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     message="{what} from exchange {said} comes back {how}: {now}",
     fix="Send the assistant's text back unchanged.",
     strict=True,
+    unless=["text-altered", "item-coerced", "reasoning-spoken"],
     loses=[_sent_back_case("Never mind.", **_MESSAGE_ID), _sent_back_case("I would rather not.")],
     keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
 )
 def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Text of the assistant comes back reworded; a user may have edited it."""
     for place, item, original in _find_edited_messages(request, history):
-        if not describe_damage(message_text(original.item), message_text(item)):
-            yield _change_facts(place, item, original, "reworded")
+        yield _change_facts(place, item, original, "reworded")
 
 
 def _change_facts(place: str, item: Json, original: OutputItem, how: str) -> LossFacts:

@@ -10,9 +10,8 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem
 from harness.analysis.history.tool_results import describe_result, output_text
-from harness.analysis.loss import LossFacts, facts_about, loss
+from harness.analysis.loss import NEXT, LossFacts, ask, facts_about, loss, output
 from harness.analysis.losses.calls import content_of
-from harness.analysis.losses.examples import NEXT, ask, output
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -107,22 +106,23 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     message=MESSAGE,
     fix=FIX,
     strict=True,
+    unless=["output-invented"],
     loses=[_SAID_ON_PURPOSE],
     keeps=[ask("P > C", "P C O N"), ask("P > C", ["P C", output(value="Not executed: the user denied it."), "N"])],
 )
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Outputs state that their call was not executed, but not why; a client may have given up the call on purpose."""
-    invented = {facts["at"] for facts in output_invented(request, history)}
-    for where, id, item in request.outputs:
-        text, place = output_text(item), f"{where}.output"
-        if (originals := history.by_call.get(id)) and is_placeholder(text) and place not in invented:
-            yield _facts(place, originals[-1], text, "")
+    for place, id, item in request.outputs:
+        text = output_text(item)
+        if (originals := history.by_call.get(id)) and is_placeholder(text):
+            yield _facts(f"{place}.output", originals[-1], text, "")
 
 
 @loss(
     message="{what} from exchange {said} was answered with the output of {others}, although it is another call: {now}",
     fix="Send what each call returned; wrap the tools in `counted` if they do return the same.",
     strict=True,
+    unless=["output-invented", "output-placeholder"],
     loses=[_both_answered("ok"), _both_answered("")],
     keeps=[ask("P > C C2", ["P C C2 O", output("call_2", "ops were told")])],
 )
@@ -131,11 +131,10 @@ def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFac
 
     Recorded: 10 of 307 requests with several outputs have equal ones, and all are what the tools returned.
     """
-    invented = {facts["at"] for kind in (output_invented, output_placeholder) for facts in kind(request, history)}
     same: dict[tuple[int, str], list[tuple[str, OutputItem]]] = defaultdict(list)
     for place, id, item in request.outputs:
         original = history.find_call(id)
-        if original and id not in history.tool_results.confirmed and f"{place}.output" not in invented:
+        if original and id not in history.tool_results.confirmed:
             same[original.number, output_text(item)].append((f"{place}.output", original))
     for (number, text), answered in same.items():
         first = answered[0][1]

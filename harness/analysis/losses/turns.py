@@ -1,10 +1,11 @@
-"""The turns of a transcript that a client sends again: no answer may be missing or change its role."""
+"""The turns of a transcript that a client sends again or continues: none may be missing, nor change its role or status."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
+from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
     client_call_id,
@@ -14,16 +15,31 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
-from harness.analysis.history.request import HistoryReply, HistoryRequest
+from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import LossFacts, facts_about, loss
-from harness.analysis.losses.examples import PROMPT, STATELESS, TEXT, TOOLS, ask, assistant, body, chained, user
+from harness.analysis.loss import (
+    DEPLOY,
+    PROMPT,
+    REPLY,
+    STATELESS,
+    TEXT,
+    TOOLS,
+    LossFacts,
+    ask,
+    assistant,
+    body,
+    chained,
+    facts_about,
+    loss,
+    user,
+)
 from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
-from harness.ending import incomplete
-from harness.items import message, refusal
+from harness.ending import failed, incomplete
+from harness.faults import cut
+from harness.items import function_call, message, refusal
 
 _OTHER_SPEAKERS = {"user": "user message", "developer": "developer message", "system": "system message"}
 _FIX = "Append the model's answer to the history before the next user message."
@@ -265,3 +281,111 @@ def find_other_roles(request: HistoryRequest, history: History) -> Iterator[Loss
             elif len({is_prompt(was), is_prompt(item)}) > 1 and before.tool_names == request.tool_names:
                 facts = {"role": roles[0], "how": f"as a {roles[1]} message"}
                 yield facts_about(place, before.number, was, **facts)
+
+
+def _continued(previous: int, new: str) -> Case:
+    return ask("P", chained("N"), chained(new, to=previous), turns=["A", "A2"])
+
+
+@loss(
+    message="{what} from exchange {said} is not in this request, which again continues the response before it",
+    fix="After each answer, keep the id of the newest response as `previous_response_id`.",
+    strict=True,
+    loses=[_continued(0, "N2")],
+    keeps=[_continued(1, "N2"), _continued(0, "N"), ask("P > C", chained("O"), chained("O"))],
+)
+def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Requests continue a response that another has continued with a different user message, maybe on purpose."""
+    id, keys = request.body.get("previous_response_id"), [key for key in request.placed_keys if key]
+    if not isinstance(id, str) or not keys or keys[0][0] != "user":
+        return
+    for reply in reversed(history.replies):
+        before = reply.request
+        if (
+            before.body.get("previous_response_id") == id
+            and history.is_same_agent(before, request)
+            and reply.is_completed
+        ):
+            said = [item for item in reply.output if is_assistant(item)]
+            # An equal user message is a retry; without a message of the model nothing is lost.
+            if said and [key for key in before.placed_keys if key] != keys:
+                place = request.placed_items[0][0]
+                yield facts_about(place, reply.number, said[0])
+            return
+
+
+_STREAMED_REQUEST = body("P", stream=True)
+_HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_id"], off_schema=True)
+
+
+@loss(
+    message="{what} from exchange {said}, whose response is {status}, comes back as if it were complete",
+    fix="Check the `status` of a response, or the event that ends it; retry, or send the item back as `incomplete`.",
+    loses=[
+        ask(["P > A", incomplete()], "P A N"),
+        ask(
+            _STREAMED_REQUEST,
+            ["P", assistant(TEXT, status="completed"), "N"],
+            turns=[["A", incomplete("content_filter")]],
+        ),
+        ask(_STREAMED_REQUEST, ["P", {"role": "assistant", "content": TEXT}, "N"], turns=[["A", failed()]]),
+        ask(["P > C", incomplete()], "P C O"),
+        ask(_STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99)]),
+        ask(_STREAMED_REQUEST, ["P", assistant(TEXT[:4]), "N"], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]),
+        ask(_STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=9)]),
+        ask(["P > C", incomplete()], chained("O")),
+    ],
+    keeps=[
+        ask("P > A", "P A N"),
+        ask(["P > A", incomplete()], ["P", assistant(TEXT, status="incomplete"), "N"]),
+        ask(["P >", _HALF_CALL, incomplete()], chained("O")),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[["A", failed()], "A"]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99), "A"]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=5), "C"]),
+        ask(["P > A", message("And"), incomplete()], "P A N"),
+    ],
+)
+def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Output of an incomplete, failed or cut-off response comes back as if it were complete, or its call is answered."""
+    for place, item in request.placed_items:
+        if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
+            yield _partial_facts(place, original)
+    sent = {id for _, id, _ in request.calls}
+    for place, id, _ in request.outputs:
+        calls = history.by_call.get(id, ()) if id not in sent else ()
+        if calls and all(original.is_partial and _can_be_run(original.item) for original in calls):
+            yield _partial_facts(place, calls[-1])
+
+
+@loss(
+    message="{what} from exchange {said}, whose response is {status}, is continued as if it were complete",
+    fix="Check the `status` of a response: retry it, or tell the user that the answer is incomplete.",
+    strict=True,
+    loses=[ask(["P > A", incomplete()], chained("N"))],
+    keeps=[ask("P > A", chained("N")), ask(["P > A", incomplete()], "N")],
+)
+def partial_continued(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Chains continue an incomplete response with a new user message, as an application may let the user decide."""
+    last = request.previous.items[-1] if request.previous.items else {}
+    original = history.find_original(last)
+    if original and original.is_partial and any(item.get("role") == "user" for _, item in request.placed_items):
+        yield _partial_facts(request.placed_items[0][0], original)
+
+
+def _can_be_run(call: Json) -> bool:
+    """Return whether a call is whole enough to be run: half an object can only be answered with an error."""
+    return call.get("type") != "function_call" or isinstance(parse_arguments(call_arguments(call)), dict)
+
+
+def _partial_facts(place: str, original: OutputItem) -> LossFacts:
+    return facts_about(place, original.number, original.item, status=original.reply.status)
+
+
+def _find_partial(item: Json, history: History) -> OutputItem | None:
+    """Find the latest output item that an item repeats, if all candidates are incomplete."""
+    if is_assistant(item):
+        said = history.find_said(item)
+        # Another response may have completed with the same text: then nothing partial was taken.
+        return said.originals[-1] if said and said.is_partial else None
+    originals = history.find_originals(item)
+    return originals[-1] if originals and all(original.is_partial for original in originals) else None

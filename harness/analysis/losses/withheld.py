@@ -8,10 +8,19 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import ENCRYPTED_THOUGHT, PROMPT, STATELESS, TOOLS, ask, output, sketch, user
-from harness.analysis.prompt_prefix import FirstDifference, find_difference, view_items
-from harness.analysis.withhold_reasoning import end_user, view_settings
+from harness.analysis.loss import (
+    ENCRYPTED_THOUGHT,
+    PROMPT,
+    STATELESS,
+    TOOLS,
+    LossFacts,
+    ask,
+    loss,
+    output,
+    sketch,
+    user,
+)
+from harness.analysis.prompt_prefix import FirstDifference, end_user, find_difference, view_items, view_settings
 from harness.api.models import MODELS, Model
 from harness.contract.rule import Case
 from harness.core.exchange import Json

@@ -17,7 +17,7 @@ from harness.contract.call import WorldCall
 from harness.core.errors import ConfigError, missing_extra
 from harness.examine.case import select_entries
 from harness.examine.explore.variations import VARIATIONS, OtherDeltas, Step, Variation
-from harness.explain.verdict import find_verdict
+from harness.explain.find_causes import find_causes
 from harness.faults import Refusal, ScriptedRefusal, ends_early
 from harness.world.exploration import ChangedResult, Exploration, Scenario
 from harness.world.mock import Mock
@@ -150,7 +150,7 @@ def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step], turns: Seq
         except Exception as problem:
             error = problem
         losses = losses_in_accepted(mock.world.exchanges, False, mock.world.tool_runs)
-        problems = [cause.what for cause in find_verdict(mock.world, losses, unused=error is None)]
+        problems = [cause.what for cause in find_causes(mock.world, losses, unused=error is None)]
         return _ScenarioRun(result, error, problems, list(_count_events(mock)))
 
 

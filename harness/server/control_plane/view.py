@@ -19,7 +19,7 @@ from harness.analysis.loss import losses_in_accepted
 from harness.core.errors import COMMAND
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import item_text, pluralize, shorten
-from harness.explain.verdict import collect_findings, find_verdict
+from harness.explain.find_causes import collect_findings, find_causes
 from harness.items.transcript import input_items
 from harness.report.report import RunFacts
 from harness.server.control_plane.requests import EventNumber, Worker, encode_each, named_world, send_json, worker_of
@@ -250,6 +250,6 @@ def _judge(world: World) -> JudgedCase:
     """Judge a World that is still in use: unused turns do not count yet, long Worlds are not searched for losses."""
     is_short = len(world.exchanges) <= NEWEST_JUDGED
     losses = losses_in_accepted(world.exchanges, tool_runs=world.tool_runs) if is_short else ()
-    causes = find_verdict(world, losses, unused=False)
+    causes = find_causes(world, losses, unused=False)
     findings = collect_findings(world, world.exchanges, losses, passed=False, allowed=("unused",)) if is_short else ()
     return JudgedCase(causes, findings, [world.api_key])

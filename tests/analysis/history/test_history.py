@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, sketch, user
+from harness.analysis.loss import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, sketch, user
 from harness.core.exchange import Json
 from harness.items import function_call, message, url_citation
 from tests.support.in_process import Client

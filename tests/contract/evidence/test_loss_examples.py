@@ -2,11 +2,25 @@
 
 import pytest
 
-from harness.analysis.loss import LOSSES, Loss, loss, losses_of
+from harness.analysis.loss import (
+    LOSSES,
+    NEXT,
+    PROMPT,
+    TEXT,
+    TOOLS,
+    Loss,
+    ask,
+    assistant,
+    chained,
+    loss,
+    losses_of,
+    user,
+)
 from harness.analysis.losses import AREAS
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
-from harness.core.exchange import SentTurn, ToolRuns
+from harness.core.exchange import Json, SentTurn, ToolRuns
+from harness.items import web_search_call
 from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.verify.examples import play_case
 
@@ -46,6 +60,39 @@ def test_a_right_conversation_loses_nothing(expected: Loss) -> None:
 def test_what_may_be_a_right_habit_is_found_only_on_demand() -> None:
     cases = [case for loss in LOSSES.values() if loss.strict for case in loss.loses]
     assert [case for case in cases if losses_of(play_case(case).exchanges, tool_runs=sent_before(case))] == []
+
+
+RULES: Json = {"role": "developer", "content": "You run operations."}
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        (ask("P > A", "P A N > A3", ["P A", {**NEXT, "role": "developer"}, "A3 N3"]), "prompt-altered"),
+        (ask([RULES, "P > C"], [user(RULES["content"]), "P C O"], tools=TOOLS), "instructions-dropped"),
+        (ask("P > A2", [user("\n".join(2 * [PROMPT["content"]])), "A2 N"]), "history-replayed"),
+        (ask("P > A", chained("P A N")), "history-replayed"),
+        (ask("P > A", ["P", assistant(str(assistant(TEXT))), "N"]), "item-coerced"),
+        (
+            ask(["P > A", web_search_call("v2")], ["P A", user("None"), "N"], tools=[{"type": "web_search"}]),
+            "item-coerced",
+        ),
+    ],
+)
+def test_one_fault_is_one_loss_although_what_may_be_intended_is_found_too(case: Case, told: str) -> None:
+    assert [lost.loss for lost in losses_of(play_case(case).exchanges, strict=True)] == [told]
+
+
+@pytest.mark.parametrize("kind", LOSSES.values(), ids=LOSSES)
+def test_a_place_is_told_once(kind: Loss) -> None:
+    for case in kind.loses:
+        places = [lost.at for lost in losses_of(play_case(case).exchanges, True, sent_before(case))]
+        assert len(places) == len({*places}), case
+
+
+def test_what_says_more_about_a_fault_is_a_loss() -> None:
+    assert {other for kind in LOSSES.values() for other in kind.unless} <= LOSSES.keys()
+    assert not [kind.id for kind in LOSSES.values() if kind.unless and not kind.strict]
 
 
 def test_examples_are_whole_conversations() -> None:

@@ -45,7 +45,7 @@ def server() -> Iterator[Server]:
     ("path", "module", "name", "count"),
     [
         ("/losses", journal, "losses_of", None),
-        ("/report", judge_world, "find_verdict", None),
+        ("/report", judge_world, "find_causes", None),
         ("/view/run", view, "build_row", lambda run: run["cases"][0]["exchanges"]),
         ("/view/case?id=talk", view, "build_case", lambda case: case["row"]["exchanges"]),
     ],

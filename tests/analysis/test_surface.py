@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.surfaces import read
-from harness.analysis.surfaces.base import Surface
+from harness.analysis.surface import Surface, read
 from harness.core.errors import ConfigError
 
 

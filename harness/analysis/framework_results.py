@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 from harness.analysis.collect_replies import ids_of_call
-from harness.analysis.surfaces.base import (
+from harness.analysis.surface import (
     Surface,
     get_member,
     merge_surfaces,

@@ -132,15 +132,15 @@ def _report_sections(
     If it `is_cause`, the error itself is the cause. `reached` says what a client that did not connect tried to reach.
     """
     from harness.explain import render
-    from harness.explain.stray import stray_cause
-    from harness.explain.verdict import find_suspects, find_verdict
+    from harness.explain.find_causes import find_causes, find_suspects
+    from harness.explain.turn import stray_cause
 
     unused, verbose = _is_unused_fatal(item), item.config.get_verbosity() > 0
     causes: list[Cause] = []
     if _JUDGED_STASH_KEY in item.stash:
         losses = _disallowed_losses(item, world, accepted_only=True)
         shown = _is_showing_judged(item)
-        causes = find_verdict(world, losses, unused=unused, strays=True, shown=shown)
+        causes = find_causes(world, losses, unused=unused, strays=True, shown=shown)
     elif not is_cause and (world.exchanges or report.when == "call"):
         causes = find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
         causes = [replace(cause, came=reached) if cause.kind == "no_request" else cause for cause in causes]

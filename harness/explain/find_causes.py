@@ -9,11 +9,11 @@ from harness.analysis.path import PathClaim
 from harness.core.exchange import Exchange
 from harness.explain import mistakes, refusal, turn
 from harness.explain.model import Cause, ReportFinding
-from harness.explain.stray import stray_cause
+from harness.explain.turn import stray_cause
 from harness.world.world import World
 
 
-def find_verdict(
+def find_causes(
     world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False, shown: bool = True
 ) -> list[Cause]:
     """Find why a test fails although its own assertions passed, oldest first; empty if it does not fail.

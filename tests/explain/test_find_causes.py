@@ -6,10 +6,10 @@ import pytest
 
 from harness.contract.rule import RULES
 from harness.ending import failed
+from harness.explain.find_causes import MAX_TRACED, find_causes, find_suspects
 from harness.explain.refusal import is_account_rule
 from harness.explain.render import render_causes, render_journal, render_section, render_verdict
 from harness.explain.turn import unused_cause
-from harness.explain.verdict import MAX_TRACED, find_suspects, find_verdict
 from harness.faults import cut, rate_limit, server_error
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
@@ -52,7 +52,7 @@ def asked(given, **members):
 def test_a_world_that_the_server_dropped_comes_before_what_went_wrong_in_the_next(world, post):
     world.was_dropped = True
     post(asked(17))
-    assert [cause.kind for cause in find_verdict(world)] == ["dropped", "refusal"]
+    assert [cause.kind for cause in find_causes(world)] == ["dropped", "refusal"]
 
 
 def test_a_turn_that_a_refused_request_did_not_take_says_so(mock, world, post):
@@ -249,7 +249,7 @@ def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
     mock.script(message("hi"), talk, iter([message("b")]))
     post(asked("hi"))
     line = talk.__code__.co_firstlineno
-    named = [f"script: the function talk (test_verdict.py:{line})", "script: the function list_iterator"]
+    named = [f"script: the function talk (test_find_causes.py:{line})", "script: the function list_iterator"]
     assert unused_lines(world) == named
 
 
