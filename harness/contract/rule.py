@@ -30,10 +30,13 @@ from harness.items.transcript import ItemChain
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
-INPUT_LIST, UNREADABLE_BODY, LIMITED_ACCOUNT, UNKNOWN_KEY = "input[]", "(unread)", "(limited)", "(keyless)"
-"""The `when` of rules about a list as input, a body that is no object, an account with limits, a key without a World."""
+INPUT_LIST, PATH_ID, UNREADABLE_BODY, LIMITED_ACCOUNT = "input[]", "(path)", "(unread)", "(limited)"
+UNKNOWN_KEY = "(keyless)"
+"""The `when` of rules about a list as input, an id in the path, a body that is no object, an account with limits, a key
+without a World."""
 WHEN_READS: Mapping[str, str] = {
     INPUT_LIST: "input",
+    PATH_ID: "request.params",
     UNREADABLE_BODY: "request.fault",
     LIMITED_ACCOUNT: "world.account",
     UNKNOWN_KEY: "request.headers.authorization",
@@ -239,7 +242,11 @@ def matches_operation(on: Iterable[str], operation: str) -> bool:
 
 CHECK_PARAMETERS = ("request", "world", "transcript", "family", "conversation", "agent")
 """The members of a call that a rule's function may take, in this order."""
-DERIVED_FROM: Mapping[str, Sequence[str]] = {"family": ("model", "world.models"), "conversation": ("conversation",)}
+DERIVED_FROM: Mapping[str, Sequence[str]] = {
+    "family": ("model", "world.models"),
+    "conversation": ("conversation",),
+    "agent": ("agent",),
+}
 """What a rule reads that takes such a member of the call."""
 
 

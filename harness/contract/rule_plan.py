@@ -14,6 +14,7 @@ from harness.contract.rule import (
     CREATE_RESPONSE,
     INPUT_LIST,
     LIMITED_ACCOUNT,
+    PATH_ID,
     RULES,
     UNKNOWN_KEY,
     UNREADABLE_BODY,
@@ -121,6 +122,8 @@ def _collect_when_names(request: Request, world: WorldView | None) -> frozenset[
         names = [*body, INPUT_LIST] if isinstance(items, list) else list(body)
     elif request.fault or request.raw:
         names = [UNREADABLE_BODY]
+    if request.params:
+        names.append(PATH_ID)
     if world is None:
         names.append(UNKNOWN_KEY)
     elif world.account is not DEFAULT_ORGANIZATION:

@@ -12,7 +12,18 @@ from typing import NamedTuple
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
 from harness.api.operations import operation
-from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rule import (
+    PATH_ID,
+    Case,
+    RuleScope,
+    WorldView,
+    after,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+)
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Json, Request
@@ -154,6 +165,7 @@ _READ = project_case("GET /agents/helper/endpoint/sessions/mine", headers=_BOB)
     assumed("the status and the words"),
     area="user_identity",
     on="*",
+    reads=f"request.headers.{USER_IDENTITY}",
     rejects=[replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "Ada Lovelace"})],
     accepts=[_ASKED, replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "a.b_c:d-e@f"})],
     since=ISOLATED_SINCE,
@@ -173,6 +185,7 @@ def user_identity_invalid(request: Request) -> bool:
     assumed("that a prompt agent and a retrieved response get the same error"),
     area="user_identity",
     on=_STORED,
+    when=("previous_response_id", "conversation", PATH_ID),
     rejects={
         "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
         "Conversation '{0.id}' not found": after(

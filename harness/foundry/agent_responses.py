@@ -66,6 +66,7 @@ def agent_deprecated(request: Request) -> bool:
     reported("public clients of Foundry projects: of `type`", "2026"),
     assumed("that a missing name gets the same error"),
     when="agent_reference",
+    reads=(),
     rejects={
         lacks("type"): Case({"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY),
         lacks("name"): Case({"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY),
@@ -85,6 +86,7 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
     reported("public clients and logs of Foundry projects: message, param and code", "2026"),
     when="agent_reference",
+    reads="model",
     rejects={"mine": by_agent(model="gpt-4o", account=ACCOUNT_WITH_HELPER)},
     accepts=[
         by_agent(model="mine", account=ACCOUNT_WITH_HELPER),

@@ -332,7 +332,7 @@ def _add_project_headers(
             streamed or any(tool.get("type") not in CLIENT_TOOLS for tool in objects_in(shown.get("tools")))
         ),
         "apim": headers["apim-request-id"],
-        "session": quote_header(str(shown.get("agent_session_id") or "")),
+        "session": quote_header(str(session)) if (session := shown.get("agent_session_id")) else "",
     }
     for name, value in _headers_on(day, by, streamed, bool(shown.get("tools"))):
         text = make_id() if value == "{guid}" else value.format_map(values)

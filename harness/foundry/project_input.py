@@ -7,7 +7,18 @@ from typing import Any
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY, is_preview_of_agents
 from harness.api.project_types import NamedAgent
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import (
+    CREATE_RESPONSE,
+    PATH_ID,
+    Case,
+    RuleScope,
+    WorldView,
+    after,
+    assumed,
+    recorded,
+    reported,
+    rule,
+)
 from harness.contract.rules.example_requests import (
     CALL,
     CREATE_PROJECT_CONVERSATION,
@@ -274,6 +285,7 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
     recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
     assumed("that all requests with the id of a conversation get this error"),
     on=(CREATE_RESPONSE, "* /conversations/{conversation_id}*"),
+    when=("conversation", PATH_ID),
     rejects={
         f"Conversation '{UNKNOWN_CONVERSATION}' not found": Case(
             None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{UNKNOWN_CONVERSATION}"

@@ -2,8 +2,8 @@
 
 Requests that differ only in their `input` share their settings: most rules, and how the response begins. Requests with
 the same bytes share everything that depends on the body alone, unless it names something stored. What is shared holds
-for the headers, the account, the models and the day for which it was decided, in a World without overrides. It is kept
-the second time, as most requests are sent only once.
+for the path, the query, the headers, the account, the models, the day and the agent for which it was decided, in a World
+without overrides. It is kept the second time, as most requests are sent only once.
 """
 
 from collections import OrderedDict
@@ -14,8 +14,9 @@ import jsonschema_rs
 import orjson
 
 from harness.answers.prompt import Prompt, Settings, brings_tools, read_prompt, read_settings
-from harness.api.http.dialects import FOUNDRY, OPENAI, ApiPath
+from harness.api.http.dialects import USER_IDENTITY, ApiPath
 from harness.api.models import Model, Models
+from harness.api.project_types import NamedAgent
 from harness.api.responses import omit_agents
 from harness.contract import schema
 from harness.contract.check import Checked, Violation, check, run_rules
@@ -27,7 +28,6 @@ from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.items.transcript import EMPTY_CHAIN, Transcript, find_references
 from harness.world.api_call import ApiCall
-from harness.world.world import World
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -42,11 +42,11 @@ MAX_SETTINGS = 16 * 1024
 MAX_BODY = 64 * 1024
 """Size limit, in bytes, of bodies that are cached whole."""
 
-DECISIVE_HEADERS = ("content-type", "openai-beta", "x-ms-oai-image-generation-deployment")
+DECISIVE_HEADERS = ("content-type", "openai-beta", "x-ms-oai-image-generation-deployment", USER_IDENTITY)
 """The headers that may decide whether a request is accepted, once its key has led to a World."""
 
-Key = tuple[tuple[str | None, ...], bytes]
-"""The decisive headers of a request, and its body without the `input`."""
+Key = tuple[tuple[str | None, ...], str, bytes]
+"""The decisive headers of a request, its address, and its body without the `input`."""
 
 
 class RepeatCache(Generic[K, V]):
@@ -88,9 +88,9 @@ class RepeatCache(Generic[K, V]):
 class Prepared(NamedTuple):
     """The decisions for requests that equal an accepted one in everything but `input`.
 
-    Such requests have the same other members, headers and query, and reach a World with this account, models and day.
-    `about_text` and `about_items` are the rules that may still decide differently, by the type of the input;
-    `input_schema` is the schema of that member.
+    Such requests have the same other members, headers and address, and reach a World with this account, models and day,
+    where the same version of the same `agent` answers. `about_text` and `about_items` are the rules that may still
+    decide differently, by the type of the input; `input_schema` is the schema of that member.
     """
 
     about_text: RulePlan
@@ -99,15 +99,17 @@ class Prepared(NamedTuple):
     settings: Settings
     family: Model | None
     conversation: str | None
+    agent: NamedAgent | None
     account: Organization
     models: Models
     as_of: str
 
-    def holds_in(self, world: World) -> bool:
-        """Return whether the decisions also hold in this World."""
+    def holds_for(self, call: ApiCall) -> bool:
+        """Return whether the decisions also hold for a request in its World."""
+        world = call.world
         if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
-        return self.account is world.account or self.account == world.account
+        return (self.account is world.account or self.account == world.account) and self.agent == call.agent
 
     def plan_for(self, body: Json) -> RulePlan:
         """Return the rules about the input of a body."""
@@ -118,34 +120,31 @@ class Prepared(NamedTuple):
         # A string is read the same in every dialect, and names no agents.
         body = call.body
         if not isinstance(body.get("input"), str):
-            body = omit_agents(call.request, read_by_schema(call.request))
+            body = omit_agents(call.request, read_by_schema(call.as_sent))
         return "input" in body and bool(self.input_schema.is_valid(body["input"]))
 
     def find_violation(self, call: ApiCall) -> Violation | None:
         """Check by the rules that are not decided about a request whose input conforms to its schema."""
-        call.family, call.conversation = self.family, self.conversation
-        plan = self.plan_for(call.body)
+        about, plan = call.resolved, self.plan_for(call.body)
+        about.family, about.conversation = self.family, self.conversation
         violation = run_rules(plan.before, call) if plan.before else None
-        return violation or run_rules(plan.narrow(call), call)
+        return violation or run_rules(plan.narrow(about), about)
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request, and build its prompt with the settings already decided."""
         if violation := self.find_violation(call):
             return Checked(violation, call)
-        settings, world = self.settings, call.world
-        if brings_tools(call.transcript):
-            settings = read_settings(call.members, call.transcript, call.conversation, world.models, world.as_of)
-        call.prompt = read_prompt(call.members, call.transcript, call.conversation, settings)
+        settings, world, about = self.settings, call.world, call.resolved
+        if brings_tools(about.transcript):
+            settings = read_settings(about.members, about.transcript, about.conversation, world.models, world.as_of)
+        about.prompt = read_prompt(about.members, about.transcript, about.conversation, settings)
         return Checked(None, call)
 
 
 def prepare(call: ApiCall) -> Prepared | None:
-    """Build the decisions that an accepted request shares with others; None if others need a complete check.
-
-    These are requests to a Foundry agent, which adds stored settings, and to a World with overrides of its own.
-    """
-    request, world = call.request, call.world
-    if world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
+    """Build the decisions that an accepted request shares with others; None in a World with overrides of its own."""
+    request, world, about = call.request, call.world, call.resolved
+    if world.overrides is not None or not request.schema:
         return None
     root = schema.load(request.schema, world.as_of)
     if not isinstance(request.body, dict) or "input" not in root.get("properties", ()):
@@ -154,9 +153,10 @@ def prepare(call: ApiCall) -> Prepared | None:
         plan_rules_about_input(request, world, is_list=False),
         plan_rules_about_input(request, world, is_list=True),
         schema.part_validator(root, root["properties"]["input"]),
-        read_settings(call.members, Transcript(EMPTY_CHAIN, ()), call.conversation, world.models, world.as_of),
-        call.family,
-        call.conversation,
+        read_settings(about.members, Transcript(EMPTY_CHAIN, ()), about.conversation, world.models, world.as_of),
+        about.family,
+        about.conversation,
+        call.agent,
         world.account,
         world.models,
         world.as_of,
@@ -175,7 +175,8 @@ class WholeRequest(NamedTuple):
         """Check a request with the same bytes."""
         if not self.is_decided and (violation := self.prepared.find_violation(call)):
             return Checked(violation, call)
-        call.prompt, call.transcript = self.prompt, self.prompt.transcript
+        about = call.resolved
+        about.prompt, about.transcript = self.prompt, self.prompt.transcript
         return Checked(None, call)
 
 
@@ -197,24 +198,24 @@ class PreparedRequests:
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request as `harness.contract.check` does, except for what is decided already."""
-        request, world = call.request, call.world
-        if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
+        request = call.request
+        if call.world is None or request.operation != CREATE_RESPONSE:
             return check(call)
         whole = self._whole.get(request.raw) if len(request.raw) <= MAX_BODY else None
         # Identity proves that these bytes were read from the cache, with its headers, and that the body is unchanged.
-        if whole and whole.request.body is request.body and whole.prepared.holds_in(world):
+        if whole and whole.request.body is request.body and whole.prepared.holds_for(call):
             return whole.check(call)
         if (key := _key_of(request)) is None:
             return check(call)
         prepared = self._prepared.get(key)
-        if prepared is not None and prepared.holds_in(world) and prepared.accepts_input(call):
+        if prepared is not None and prepared.holds_for(call) and prepared.accepts_input(call):
             checked = prepared.check(call)
             if checked.violation is None:
-                self._keep_whole(call, prepared)
+                self._keep_whole(call.resolved, prepared)
             return checked
         checked = check(call)
         if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
-            self._prepared.put(key, made, len(key[1]))
+            self._prepared.put(key, made, len(key[2]))
         return checked
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
@@ -250,7 +251,8 @@ def _key_of(request: Request) -> Key | None:
         others = orjson.dumps(settings)
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
         return None
-    return (_decisive(request.headers), others) if len(others) <= MAX_SETTINGS else None
+    address = f"{request.dialect} {request.root}?{request.query or ''}"
+    return (_decisive(request.headers), address, others) if len(others) <= MAX_SETTINGS else None
 
 
 def _with_content(request: Request, headers: Mapping[str, str], raw: bytes) -> Request:

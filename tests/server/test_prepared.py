@@ -11,7 +11,8 @@ from harness.answers.encode import encode_body
 from harness.api.http.dialects import ApiPath
 from harness.contract.check import Checked, check
 from harness.contract.rule import RULES, Case, matches_operation
-from harness.core.exchange import Answer, Json, ReceivedRequest, Request
+from harness.contract.rules.example_requests import PROJECT_PATH
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json, ReceivedRequest, Request
 from harness.core.limits import Limits
 from harness.ending import failed, incomplete
 from harness.endpoints.request import read_request
@@ -72,9 +73,18 @@ def mock(api: MockApi) -> Mock:
     return api.open(KEY)
 
 
-def send(api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS) -> Answer:
+def send(
+    api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS, path: str = PATH, query: Any = EMPTY_MAPPING
+) -> Answer:
     """Return the answer to a request whose bytes are new, as those of each request are."""
-    return api.handle(ReceivedRequest("POST", PATH, headers, raw=json.dumps(body).encode()))
+    return api.handle(ReceivedRequest("POST", path, headers, query, json.dumps(body).encode()))
+
+
+def add_version(api: MockApi, instructions: str) -> None:
+    """Give the agent `helper` of a project another version."""
+    definition = {"kind": "prompt", "model": "gpt-4o", "instructions": instructions}
+    path = f"{PROJECT_PATH}/agents/helper/versions"
+    assert send(api, {"definition": definition}, path=path, query={"api-version": "v1"}).status == 200
 
 
 def send_again(api: MockApi, body: Json) -> list[Answer]:
@@ -101,10 +111,11 @@ def repeat(case: Case) -> list[Case]:
 
 def vary(case: Case) -> list[Case]:
     """Return a case several times, each with an input of its own."""
-    if case.raw is not None or case.on or not isinstance(case.body, dict | None):
+    asks = not case.on or case.on.partition("?")[0].endswith("/responses")
+    if case.raw is not None or not asks or not isinstance(case.body, dict | None):
         return repeat(case)
     body: Json = case.body or {}
-    own = body.get("input", "hi")
+    own = body.get("input") if case.on else body.get("input", "hi")
     inputs = {
         str: lambda number: f"{own} {number}",
         list: lambda number: [*own, {"role": "user", "content": str(number)}],
@@ -190,6 +201,31 @@ class TestWhatDecidesIsLookedAtEachTime:
         send_again(api, self.BODY)
         assert send(api, self.BODY, {**HEADERS, "content-type": "text/plain"}).status == 400
         assert send(api, self.BODY, {"content-type": "application/json"}).status == 401
+
+    def test_the_version_of_an_agent_that_answers(self, api: MockApi, mock: Mock) -> None:
+        agent = {"agent_reference": {"type": "agent_reference", "name": "helper"}}
+        path, told = f"{PROJECT_PATH}/openai/v1/responses", list[tuple[str, str]]()
+        for instructions in ("Help.", "Help more."):
+            add_version(api, instructions)
+            for number in range(TIMES):
+                said = send(api, {"input": f"hi {number}", **agent}, path=path).body
+                told.append((said["agent_reference"]["version"], said["instructions"]))
+        assert told == [("1", "Help.")] * TIMES + [("2", "Help more.")] * TIMES
+
+    def test_the_user_of_a_project(self, api: MockApi, mock: Mock) -> None:
+        path = f"{PROJECT_PATH}/openai/v1/responses"
+        asked = [send(api, {**self.BODY, "input": f"hi {number}"}, path=path) for number in range(TIMES)]
+        named = {**HEADERS, "x-ms-user-identity": "Ada Lovelace"}
+        assert [answer.status for answer in (*asked, send(api, self.BODY, named, path))] == [200] * TIMES + [400]
+
+    def test_the_query(self, api: MockApi, mock: Mock) -> None:
+        path = "/openai/responses"
+        known = [
+            send(api, {**self.BODY, "input": f"hi {number}"}, path=path, query={"api-version": "2025-04-01-preview"})
+            for number in range(TIMES)
+        ]
+        unknown = send(api, self.BODY, path=path, query={"api-version": "2020-01-01"})
+        assert [answer.status for answer in (*known, unknown)] == [200] * TIMES + [400]
 
     def test_a_stored_response_that_is_deleted(self, api: MockApi, mock: Mock) -> None:
         first = send(api, self.BODY).body["id"]

@@ -149,6 +149,7 @@ def version_missing(request: Request) -> bool:
 @rule(
     gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
     reported("public clients of Foundry projects", "2026"),
+    reads=("request.query", "request.root", "request.path"),
     dialects=FOUNDRY,
     rejects=[Case({}, on=f"{ON_FOUNDRY}?api-version=v1")],
     accepts=[Case(VALID_BODY, on=ON_FOUNDRY)],
