@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
-from typing import Annotated
-
-import typer
 
 from harness.answers.prompt import Prompt
 from harness.cassettes.format.recorded import Recorded
+from harness.cli.program import Options, argument
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.verify.judging.circumstances import rebuild_request
@@ -104,11 +102,16 @@ def measure(paths: list[Path]) -> CacheAgreement:
     return agreement
 
 
-def print_agreement(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, files or folders.")],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class AgreementOptions(Options):
+    """The options of the command."""
+
+    paths: list[Path] = argument(..., "Recordings, files or folders.", metavar="PATH")
+
+
+def print_agreement(options: AgreementOptions) -> None:
     """Print how often the mock's prompt cache agrees with recordings, and how far off its count of tokens is."""
-    agreement = measure(paths)
+    agreement = measure(options.paths)
     for counter in ("API", "mock"):
         counts = {(api, mock): count for (by, api, mock), count in agreement.counts.items() if by == counter}
         same = sum(count for (api, mock), count in counts.items() if api == mock)

@@ -2,19 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from harness.answers.parameters import default_retention
 from harness.api.http.dialects import OPENAI
 from harness.api.model_facts import FACTS
 from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
-from harness.cli.models import print_coverage
+from harness.cli.catalogue import print_coverage
+from harness.cli.program import Options, argument, option
 from harness.core.dates import day_of_recording
 from harness.core.exchange import Json
 from harness.verify.judging.judge import answer_object
@@ -144,17 +144,22 @@ def shown_facts(body: Json, answer: Json, family: Model, day: str) -> Iterator[t
         if body.get(member) is None and answer.get(member) is not None:
             yield fact, answer[member] == default
     asked, shown = body.get("reasoning") or {}, answer.get("reasoning") or {}
-    for option, value in (("effort", family.effort), ("mode", family.mode), ("context", family.turns)):
-        if isinstance(asked, dict) and asked.get(option) is None and shown.get(option) is not None:
-            yield option, shown[option] == value
+    for member, value in (("effort", family.effort), ("mode", family.mode), ("context", family.turns)):
+        if isinstance(asked, dict) and asked.get(member) is None and shown.get(member) is not None:
+            yield member, shown[member] == value
 
 
-def count_facts(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, files or folders.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class FactsOptions(Options):
+    """The options of the command."""
+
+    paths: list[Path] = argument(..., "Recordings, files or folders.", metavar="PATH")
+    as_json: bool = option(False, "Print JSON.", "--json")
+
+
+def count_facts(options: FactsOptions) -> None:
     """Print what `responses-harness models --coverage` prints, and how often recordings met each fact."""
-    print_coverage(count_met_facts(paths), as_json)
+    print_coverage(count_met_facts(options.paths), options.as_json)
 
 
 app = make_program(count_facts)

@@ -1,4 +1,4 @@
-"""Makes programs of one command, whose function defines the command line, as in `harness.cli`."""
+"""Makes programs of one command, a function of its options, as in `harness.cli`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from harness.cli.support.app import exit_with_problem
+from harness.cli.program import exit_with_problem, to_typer
 
 
 class _Program(TyperCommand):
@@ -18,7 +18,7 @@ class _Program(TyperCommand):
 
 
 def make_program(command: Callable[..., None]) -> typer.Typer:
-    """Make a program from a function whose parameters are declared for typer."""
+    """Make a program from a function of its options."""
     program = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    program.command(cls=_Program)(command)
+    program.command(cls=_Program)(to_typer(command))
     return program

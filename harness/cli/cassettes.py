@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -14,7 +14,16 @@ from harness.cassettes.files import files, last_replay_date, read_cassette
 from harness.cassettes.format.interaction import Interaction, find_client
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
-from harness.cli.support.app import ExitCode, make_console, print_json, print_note, print_text
+from harness.cli.program import (
+    ExitCode,
+    Options,
+    argument,
+    make_console,
+    option,
+    print_json,
+    print_note,
+    print_text,
+)
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import STALE_DAYS
 from harness.core.registry import suggest_name
@@ -24,35 +33,34 @@ if TYPE_CHECKING:
     from harness.verify.recorded_script import ScriptForm
 
 
-def cassettes(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Cassettes, or folders of them.")] = None,
-    stale_after: Annotated[
-        int, typer.Option(min=0, metavar="DAYS", help="The age from which a recording is stale.")
-    ] = STALE_DAYS,
-    fail_stale: Annotated[
-        bool, typer.Option("--fail-stale", help="Exit with 1 if a cassette is stale, not only if one cannot be read.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    to_script: Annotated[
-        str, typer.Option("--to-script", metavar="FORM", help="Print one cassette as a script: python, yaml or json.")
-    ] = "",
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CassettesOptions(Options):
+    """The options of `responses-harness cassettes`."""
+
+    paths: list[Path] | None = argument(None, "Cassettes, or folders of them.", metavar="PATH")
+    stale_after: int = option(STALE_DAYS, "The age from which a recording is stale.", min=0, metavar="DAYS")
+    fail_stale: bool = option(False, "Exit with 1 if a cassette is stale, not only if one cannot be read.")
+    as_json: bool = option(False, "Print JSON.", "--json")
+    to_script: str = option("", "Print one cassette as a script: python, yaml or json.", metavar="FORM")
+
+
+def cassettes(options: CassettesOptions) -> None:
     """List cassettes by age, with the client that recorded each and its last replay on this machine.
 
     `--to-script` prints the answers of one cassette as a script for a test or `responses-harness serve --script`.
     """
-    if to_script:
-        _print_script(paths or [], to_script)
+    if options.to_script:
+        _print_script(options.paths or [], options.to_script)
         return
 
-    listed = list(list_cassettes(paths or [Path("cassettes")], date.today(), stale_after))
+    listed = list(list_cassettes(options.paths or [Path("cassettes")], date.today(), options.stale_after))
     if not listed:
         raise ConfigError("no cassette found: pass the paths of recordings, or of their folders.")
-    if as_json:
+    if options.as_json:
         print_json([{**asdict(cassette), "file": cassette.file.as_posix()} for cassette in listed])
     else:
         _print_inventory(listed)
-    if any(cassette.is_broken or (fail_stale and cassette.stale) for cassette in listed):
+    if any(cassette.is_broken or (options.fail_stale and cassette.stale) for cassette in listed):
         raise typer.Exit(ExitCode.FOUND)
 
 

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import orjson
 import typer
 
-from harness.cli.support.app import ExitCode, print_text
+from harness.cli.program import ExitCode, Options, argument, print_text
 
 _IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^interactions:', re.M)
 """Members that recordings have at the beginning of a line: of a cassette, of HAR, of a JSON line."""
@@ -17,19 +17,24 @@ _IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^int
 _LINE = re.compile(r"line (\d+): what has")
 
 
-def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Script files and recordings.")],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(Options):
+    """The options of `responses-harness check`."""
+
+    files: list[Path] = argument(..., "Script files and recordings.", metavar="FILE")
+
+
+def check(options: CheckOptions) -> None:
     """Check script files and recordings: scripts must be valid, recordings must not contain secrets.
 
     Files are distinguished by content; nothing is sent or written. Python script files are executed.
     """
-    problems = [problem for file in files for problem in _find_problems(file)]
+    problems = [problem for file in options.files for problem in _find_problems(file)]
     for problem in problems:
         print_text(problem)
     if problems:
         raise typer.Exit(ExitCode.FOUND)
-    print_text(f"{len(files)} checked")
+    print_text(f"{len(options.files)} checked")
 
 
 def _find_problems(file: Path) -> Iterator[str]:

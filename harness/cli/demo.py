@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from harness.cli.support.app import ExitCode, make_console, print_note
+from harness.cli.program import ExitCode, Options, make_console, print_note
 from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
 from harness.drive.clients import import_openai
@@ -194,7 +194,7 @@ def _declare_tool(name: str, *arguments: str) -> Json:
     return {"type": "function", "name": name, "parameters": parameters, "strict": True}
 
 
-def demo() -> None:
+def demo(_: Options) -> None:
     """Run two agents against the mock, then a refusal and its fix.
 
     It needs no network and no key.

@@ -6,12 +6,22 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_json, print_text, progress
+from harness.cli.program import (
+    ExitCode,
+    Options,
+    argument,
+    make_console,
+    option,
+    print_json,
+    print_text,
+    progress,
+)
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,21 +38,32 @@ KEY_BY_DIALECT: Mapping[str, str] = {
 }
 """The variable that holds the key for each dialect."""
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation; the cost is still shown.")]
-KeyEnvOption = Annotated[
-    str, typer.Option(metavar="NAME", help="The variable that contains the key, if not the default.")
-]
-UpstreamOption = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root.")]
+
+@dataclass(frozen=True, kw_only=True)
+class LiveOptions(Options):
+    """The options of a command that sends requests to the live API."""
+
+    upstream: str = option("https://api.openai.com/v1", "The live API's root.", envvar="OPENAI_BASE_URL", metavar="URL")
+    key_env: str = option("", "The variable that contains the key, if not the default.", metavar="NAME")
+    yes: bool = option(False, "Do not ask for confirmation; the cost is still shown.", "--yes", "-y")
 
 
-def make_sender(upstream: str, key_env: str) -> Sender:
+@dataclass(frozen=True, kw_only=True)
+class DriftOptions(LiveOptions):
+    """The options of `responses-harness drift`."""
+
+    paths: list[Path] | None = argument(None, "Recordings, or folders of them.", metavar="PATH")
+    as_json: bool = option(False, "Print JSON.", "--json")
+
+
+def make_sender(options: LiveOptions) -> Sender:
     """Create the client of the live API with the key from the environment; ConfigError without a key."""
     import harness.foundry  # noqa: F401  (registers every rule)
     from harness.api.http.dialects import parse_upstream
     from harness.live.client.paced import LiveApi, Sender
 
-    live = parse_upstream(upstream)
-    name = key_env or KEY_BY_DIALECT[live.dialect]
+    live = parse_upstream(options.upstream)
+    name = options.key_env or KEY_BY_DIALECT[live.dialect]
     if not (key := os.environ.get(name, "").strip()):
         raise ConfigError(f"no key for {live.origin}: set {name}, or name another variable with --key-env.")
     return Sender(LiveApi(live, key), sleep=_wait_with_notice)
@@ -92,32 +113,26 @@ DRIFT_MEANINGS = {
 }
 
 
-def drift(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Recordings, or folders of them.")] = None,
-    upstream: UpstreamOption = "https://api.openai.com/v1",
-    key_env: KeyEnvOption = "",
-    yes: YesOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def drift(options: DriftOptions) -> None:
     """Send recorded requests to the live API again, and compare the answers.
 
     Compares the old answer, the new one and the mock's, except for ids, times, texts and usage.
     """
     from harness.live.drift.resend import plan_resending, resend
 
-    sender = make_sender(upstream, key_env)
-    planned = plan_resending(paths or [Path("cassettes")], sender.live.upstream.dialect)
+    sender = make_sender(options)
+    planned = plan_resending(options.paths or [Path("cassettes")], sender.live.upstream.dialect)
     if not planned.conversations:
         why = "; ".join(f"{times} left out: {why}" for why, times in planned.left_out.items())
         raise ConfigError(f"no recorded request can be sent again. {why or 'Pass the paths of recordings.'}")
     print_left_out(0, planned.left_out)
-    confirm_cost(planned.cost, sender, yes)
+    confirm_cost(planned.cost, sender, options.yes)
     resent: list[ResentExchange] = []
     try:
         for conversation in with_progress(planned.conversations, "sending"):
             resent.extend(resend(conversation, sender))
     finally:  # prints what was found even after a failure
-        if as_json:
+        if options.as_json:
             exchanges = [
                 {**exchange._asdict(), "found": [difference._asdict() for difference in exchange.found]}
                 for exchange in resent

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from harness.cli.support.app import (
+from harness.cli.program import (
     ExitCode,
+    Options,
     argument,
     call_on_signals,
     check_test_file,
+    completes,
     make_console,
     option,
     print_json,
@@ -21,11 +23,8 @@ from harness.cli.support.app import (
     print_rows,
     print_text,
     progress,
-    refuse_others,
     require_known,
-    takes_options,
 )
-from harness.cli.support.completion import complete_adapter, complete_case
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.text import pluralize, shorten
 
@@ -34,16 +33,34 @@ if TYPE_CHECKING:
     from harness.examine.results import BaselineComparison, Cell, ClientResult, ExaminationResults
 
 
-@dataclass(frozen=True)
-class ExamineOptions:
+def _adapter_names() -> Iterable[str]:
+    from harness.examine.adapters import ADAPTERS
+
+    return ADAPTERS
+
+
+def _case_ids() -> Iterable[str]:
+    import harness.examine.cases  # noqa: F401  (registers every case)
+    from harness.examine.case import CASES
+
+    return CASES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamineOptions(Options):
     """The options of `responses-harness examine`."""
 
     adapter: list[str] | None = argument(
-        None, "A built-in adapter, or your own MODULE:CLASS.", metavar="ADAPTER", autocompletion=complete_adapter
+        None,
+        "A built-in adapter, or your own MODULE:CLASS.",
+        metavar="ADAPTER",
+        autocompletion=completes(_adapter_names),
     )
     command: str = option("", "Instead: a program that reads tasks and writes outcomes, one per line.", metavar="CMD")
     cases: str = option("*", "Only these cases, such as 'streams/*,errors/*'.", metavar="GLOB")
-    case: str = option("", "A single case, with the flow of each mode.", metavar="ID", autocompletion=complete_case)
+    case: str = option(
+        "", "A single case, with the flow of each mode.", metavar="ID", autocompletion=completes(_case_ids)
+    )
     modes: list[str] | None = option(
         None, "Only these modes, such as stream or plain,chain; repeatable.", metavar="MODE"
     )
@@ -63,15 +80,14 @@ class ExamineOptions:
     verbose: bool = option(False, "With --case: also print the diagram.", "--verbose", "-v")
 
 
-@takes_options(ExamineOptions)
-def examine(context: typer.Context, options: ExamineOptions) -> None:
+def examine(options: ExamineOptions) -> None:
     """Run a catalogue of API behaviours against a client: where does it break?
 
     Each case runs streamed and plain, and with each way of keeping a session that the client supports. An adapter drives
     the client: it reads a task and reports what the client's user saw.
     """
     if options.init:
-        refuse_others(context, {"init", "language"}, "--init writes an adapter; run it with the command that it prints")
+        options.refuse_others({"init", "language"}, "--init writes an adapter; run it with the command that it prints")
         _print_starter(options.init, options.language or "python")
         return
     if options.language:
@@ -83,13 +99,13 @@ def examine(context: typer.Context, options: ExamineOptions) -> None:
     _check_files(options)
     chosen = _select(options.cases, options.case)
     if options.list_cases:
-        refuse_others(
-            context, {"list_cases", "cases", "case", "as_json"}, "--list only lists cases; combine it with --cases"
+        options.refuse_others(
+            {"list_cases", "cases", "case", "as_json"}, "--list only lists cases; combine it with --cases"
         )
         _print_catalogue(chosen, options.as_json)
     elif options.merge:
-        refuse_others(
-            context, {"merge", "adapter", "reports", "as_json"}, "--merge only shows reports; combine it with --report"
+        options.refuse_others(
+            {"merge", "adapter", "reports", "as_json"}, "--merge only shows reports; combine it with --report"
         )
         _merge(options.adapter or [], options.reports or [], options.as_json)
     else:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from harness.cli.support.app import print_text
+from harness.cli.program import Options, argument, option, print_text
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,28 +14,24 @@ if TYPE_CHECKING:
     from harness.overrides.derive import Derived
 
 
-def learn(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, or folders of them.")],
-    contract: Annotated[
-        Path | None,
-        typer.Option(
-            "--contract",
-            metavar="FILE",
-            help="The file to write.",
-            show_default="that of [tool.harness], else contract.yaml next to the recordings",
-        ),
-    ] = None,
-    host: Annotated[
-        list[str] | None,
-        typer.Option("--host", metavar="HOST", help="The host of a gateway to the API; repeatable."),
-    ] = None,
-    share: Annotated[
-        Path | None,
-        typer.Option(
-            "--share", metavar="FILE", help="Instead, write the disagreements for the maintainers, with secrets masked."
-        ),
-    ] = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class LearnOptions(Options):
+    """The options of `responses-harness learn`."""
+
+    paths: list[Path] = argument(..., "Recordings, or folders of them.", metavar="PATH")
+    contract: Path | None = option(
+        None,
+        "The file to write.",
+        metavar="FILE",
+        show_default="that of [tool.harness], else contract.yaml next to the recordings",
+    )
+    host: list[str] | None = option(None, "The host of a gateway to the API; repeatable.", metavar="HOST")
+    share: Path | None = option(
+        None, "Instead, write the disagreements for the maintainers, with secrets masked.", metavar="FILE"
+    )
+
+
+def learn(options: LearnOptions) -> None:
     """Learn from recordings: where the API behaved differently, make the mock follow.
 
     Writes one readable file, which serve, verify and pytest load.
@@ -53,10 +48,11 @@ def learn(
     from harness.verify.judging.circumstances import parse_host
     from harness.verify.report_cases import path_from_root
 
+    paths, share = options.paths, options.share
     beside = paths[0] if paths[0].is_dir() else paths[0].parent
-    file = contract or find_project_file(Path()) or beside / DEFAULT_NAME
+    file = options.contract or find_project_file(Path()) or beside / DEFAULT_NAME
     old = read_overrides(file) if file.exists() and not share else None
-    derived = derive_overrides(paths, hosts=[parse_host(text) for text in host or ()])
+    derived = derive_overrides(paths, hosts=[parse_host(text) for text in options.host or ()])
     if share:
         _write_bundle(derived, share)
         return

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from harness.cli.support.app import ExitCode, argument, call_on_signals, make_console, option, print_note, takes_options
-from harness.cli.support.run_command import run_command
+from harness.cli.program import ExitCode, Options, argument, call_on_signals, make_console, option, print_note
+from harness.cli.run_command import run_command
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ ADDRESS_HINTS = {
 """Hints for statuses, shown if all answers have the same one."""
 
 
-@dataclass(frozen=True)
-class RecordOptions:
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions(Options):
     """The options of `responses-harness record`."""
 
     command: list[str] | None = argument(
@@ -70,8 +70,7 @@ class RecordOptions:
     strict: bool = option(False, "Like --check, but exit with 1 if something was found, 2 if nothing was judged.")
 
 
-@takes_options(RecordOptions)
-def record(_context: typer.Context, options: RecordOptions) -> None:
+def record(options: RecordOptions) -> None:
     """Run a command, and record the exchanges of its clients with the live API.
 
     A proxy records them, so clients may be in any language. The exit code is the command's.

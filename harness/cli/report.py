@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable
-from inspect import Parameter
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_note, print_text
+from harness.cli.program import ExitCode, Options, argument, make_console, option, print_note, print_text
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.text import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
@@ -26,37 +23,34 @@ MAX_CAUSES = 50
 """How many causes are printed at most."""
 
 
-def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each registered format to a command, such as `--html FILE`; JSON also gets a short one."""
-
-    @functools.wraps(command)
-    def with_options(**arguments: Any) -> None:
-        command(**arguments)
-
-    signature = inspect.signature(command, eval_str=True)
-    files, *others = (
-        parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD
+if TYPE_CHECKING:
+    FormatOptions = Options
+else:
+    FormatOptions = make_dataclass(
+        "FormatOptions",
+        [
+            (made.option, Path | None, option(None, made.help, f"--{made.option}", *short, metavar="FILE"))
+            for made in FORMATS.values()
+            for short in [["-o"] if made.option == "json" else []]
+        ],
+        bases=(Options,),
+        frozen=True,
+        kw_only=True,
     )
-    options = [
-        Parameter(output.option, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, info])
-        for output in FORMATS.values()
-        for short in [["-o"] if output.option == "json" else []]
-        for info in [typer.Option(f"--{output.option}", *short, metavar="FILE", help=output.help)]
-    ]
-    others = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in others]
-    setattr(with_options, "__signature__", signature.replace(parameters=[files, *options, *others]))  # noqa: B010
-    return with_options
+"""An option for each registered format, such as `--html FILE`; JSON also has a short one."""
 
 
-@with_format_options
-def report(
-    files: Annotated[list[str], typer.Argument(metavar="[merge] FILE", help="JSON reports; several are merged.")],
-    fail_under: Annotated[
-        float | None,
-        typer.Option(min=0, max=100, metavar="PCT", help="Exit with 1 if coverage of the rules is below this."),
-    ] = None,
-    **outputs: Path | None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(FormatOptions):
+    """The options of `responses-harness report`."""
+
+    files: list[str] = argument(..., "JSON reports; several are merged.", metavar="[merge] FILE")
+    fail_under: float | None = option(
+        None, "Exit with 1 if coverage of the rules is below this.", min=0, max=100, metavar="PCT"
+    )
+
+
+def report(options: ReportOptions) -> None:
     """Show, convert and merge reports of test runs and recordings.
 
     pytest --harness-report=FILE.json and responses-harness verify --report FILE.json write them.
@@ -66,8 +60,9 @@ def report(
     """
     from harness.report.formats.json_file import merge_reports, read_report
 
+    files = options.files
     merging = files[0] == MERGE
-    wanted = {suffix: outputs[kind.option] for suffix, kind in FORMATS.items()}
+    wanted: dict[str, Path | None] = {suffix: getattr(options, kind.option) for suffix, kind in FORMATS.items()}
     if merging:
         wanted[".json"] = wanted[".json"] or STDOUT
     _check_arguments(merging, files, list(wanted.values()).count(STDOUT))
@@ -79,7 +74,7 @@ def report(
             write_report(merged, file, suffix)
     if STDOUT not in wanted.values():
         _print_report(merged)
-    _check_fail_under(merged, fail_under)
+    _check_fail_under(merged, options.fail_under)
     if not merged.totals.exchanges and not merged.groups and not merged.examination:
         raise ConfigError(
             f"nothing was tested: {pluralize(len(merged.cases), 'test')} with no exchange. Does the program under test "

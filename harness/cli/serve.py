@@ -7,8 +7,9 @@ import os
 import shlex
 import sys
 import webbrowser
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,16 +17,26 @@ from urllib.parse import quote
 
 import typer
 
+from harness.cli.program import ExitCode, call_on_signals, print_note, print_text
 from harness.cli.serve_command import run_with_mock
-from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, add_observers, check_options, watch_app
-from harness.cli.support.app import ExitCode, call_on_signals, print_note, print_text, takes_options
-from harness.cli.support.tls import Secured, context_of, origin_for_clients, secure
+from harness.cli.serve_options import (
+    ANY_KEY,
+    TOKEN_VARIABLE,
+    Secured,
+    ServeOptions,
+    check_options,
+    context_of,
+    origin_for_clients,
+    secure,
+)
 from harness.core.limits import small_collections
 from harness.core.text import pluralize, shorten
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess
+    from harness.server.http_server import App
     from harness.server.mock_api import MockApi
+    from harness.server.observe.observed import Observer
     from harness.server.transport.asgi_types import AsgiApp
     from harness.server.transport.stoppable_server import StoppableServer
     from harness.world.mock import Mock
@@ -157,17 +168,17 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
             timer.cancel()
 
 
+STDERR = 2
 MAX_LOSSES = 5
 """How many losses are listed at the end at most."""
 
 
-@takes_options(ServeOptions)
-def serve(context: typer.Context, options: ServeOptions) -> None:
+def serve(options: ServeOptions) -> None:
     """Serve the mock until interrupted, or until COMMAND ends; each key that starts with `sk-` has its own World."""
     from harness.server.control_plane.access import control_access
 
-    check_options(options, context)
-    secured = secure(context, options.tls, options.certificate, options.key_file, options.host, options.host_names)
+    check_options(options)
+    secured = secure(options)
     if options.replay:
         _replay_recordings(options, options.replay, secured)
         return
@@ -176,12 +187,12 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
     if secured:
         mock.scheme = "https"
     if options.command:
-        add_observers(mock, options.log, otel=options.otel)
+        _add_observers(mock, options)
         raise typer.Exit(run_with_mock(options, mock, access, secured))
     if mock.courier:
         mock.courier.takes_real_time = True
     app = options.deployment.make_app(mock, access)
-    watch_app(app, options.log, metrics=options.metrics, otel=options.otel)
+    _watch_app(app, options)
     entrance, port = _entrance(options, access), options.port_or_default
     serve_foreground(app, options.host, port, entrance, lambda: _summarize_worlds(mock), secured)
 
@@ -197,6 +208,45 @@ def _replay_recordings(options: ServeOptions, recordings: Path, secured: Secured
     entrance = Entrance(root, lambda origin: {"OPENAI_BASE_URL": origin + root, "OPENAI_API_KEY": ANY_KEY})
     misses = (f"not recorded: {miss}" for miss in player.misses)
     serve_foreground(player, options.host, options.port_or_default, entrance, lambda: misses, secured)
+
+
+def _watch_app(app: App, options: ServeOptions) -> None:
+    """Observe the requests to an app, and make it answer Prometheus."""
+    observers: list[Observer] = []
+    if options.metrics:
+        from harness.server.observe.metrics import Metrics
+
+        counted = Metrics(app.api, lambda: app.open_streams)
+        observers.append(counted.note)
+        app.metrics = counted.answer
+    _add_observers(app.api, options, observers, tells_refusals=True)
+
+
+def _add_observers(
+    api: MockApi, options: ServeOptions, more: Sequence[Observer] = (), *, tells_refusals: bool = False
+) -> None:
+    """Log and trace the requests to a mock as the options say.
+
+    Without a log, refused requests are still reported if `tells_refusals`.
+    """
+    observers = [*more]
+    if options.otel:
+        from harness.server.observe.spans import make_provider, trace_requests
+
+        observers.append(trace_requests(make_provider()))
+    if options.log:
+        from harness.server.observe.observed import render_json, render_text, write_lines
+
+        observers.append(write_lines(partial(os.write, STDERR), render_json if options.log == "json" else render_text))
+    only_refused = not observers
+    if tells_refusals and not options.log:
+        from harness.server.observe.observed import write_refusals
+
+        observers.append(write_refusals(partial(os.write, STDERR), STDERR))
+    if observers:
+        from harness.server.observe.observed import observe
+
+        observe(api, observers, only_refused=only_refused)
 
 
 def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:

@@ -10,10 +10,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from harness.cli.serve_options import TOKEN_VARIABLE, ServeOptions
-from harness.cli.support.app import ExitCode, print_note
-from harness.cli.support.run_command import run_command
-from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
+from harness.cli.program import ExitCode, print_note
+from harness.cli.run_command import run_command
+from harness.cli.serve_options import (
+    EVERY_ADDRESS,
+    TOKEN_VARIABLE,
+    Secured,
+    ServeOptions,
+    context_of,
+    origin_for_clients,
+)
 from harness.core.limits import small_collections
 from harness.report.replace_file import explain_write_errors
 from harness.server.api_observers import ApiObserver

@@ -1,20 +1,21 @@
-"""The options of `responses-harness serve`, the checks of their combinations, and the observers that they ask for."""
+"""The options of `responses-harness serve`, the checks of their combinations, and the TLS setup that they ask for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import platform
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
 from harness.analysis.judgement import CLIENT_VALUES
-from harness.cli.support.app import argument, given_options, option, refuse_others
+from harness.cli.program import Options, argument, option, print_note
 from harness.core.cached import cached_property
-from harness.core.errors import COMMAND, require_extra
+from harness.core.errors import COMMAND, ConfigError, require_extra
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.report.formats import FORMATS, check_writable
@@ -22,14 +23,11 @@ from harness.server.deployment import DEFAULT_PREFIX, MEMORY, Deployment, find_d
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
-    from harness.server.http_server import App
     from harness.server.judge_world import Permitted
-    from harness.server.mock_api import MockApi
-    from harness.server.observe.observed import Observer
+    from harness.server.tls.certificate import ServerCertificate, ServerContext
 
 
 LOG_FORMATS = ("json", "text")
-STDERR = 2
 
 
 def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
@@ -42,45 +40,6 @@ def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
         from harness.server.observe.spans import check_packages
 
         check_packages()
-
-
-def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> None:
-    """Observe the requests to an app, and make it answer Prometheus."""
-    observers: list[Observer] = []
-    if metrics:
-        from harness.server.observe.metrics import Metrics
-
-        counted = Metrics(app.api, lambda: app.open_streams)
-        observers.append(counted.note)
-        app.metrics = counted.answer
-    add_observers(app.api, log, otel=otel, more=observers, tells_refusals=True)
-
-
-def add_observers(
-    api: MockApi, log: str, *, otel: bool, more: Sequence[Observer] = (), tells_refusals: bool = False
-) -> None:
-    """Log and trace the requests to a mock as the options say.
-
-    Without a log, refused requests are still reported if `tells_refusals`.
-    """
-    observers = [*more]
-    if otel:
-        from harness.server.observe.spans import make_provider, trace_requests
-
-        observers.append(trace_requests(make_provider()))
-    if log:
-        from harness.server.observe.observed import render_json, render_text, write_lines
-
-        observers.append(write_lines(partial(os.write, STDERR), render_json if log == "json" else render_text))
-    only_refused = not observers
-    if tells_refusals and not log:
-        from harness.server.observe.observed import write_refusals
-
-        observers.append(write_refusals(partial(os.write, STDERR), STDERR))
-    if observers:
-        from harness.server.observe.observed import observe
-
-        observe(api, observers, only_refused=only_refused)
 
 
 DEFAULT_PORT = 8765
@@ -100,8 +59,8 @@ def _limit(what: str, default: int | None) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class ServeOptions:
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(Options):
     """The options of `responses-harness serve`, which its help shows in `GROUPS`."""
 
     GROUPS: ClassVar[Mapping[str, str]] = {
@@ -271,9 +230,9 @@ class ServeOptions:
         return given | {"journal": self.journal, "keep": self.keep}
 
 
-def check_options(options: ServeOptions, context: typer.Context) -> None:
+def check_options(options: ServeOptions) -> None:
     """Raise BadParameter or ConfigError for invalid values, and for options that do not go together."""
-    given = given_options(context)
+    given = options.given
     if options.unused not in ("", ALLOW):
         raise typer.BadParameter(f"--unused {options.unused}: pass {ALLOW}.")
     if options.losses:
@@ -283,7 +242,7 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
     check_writable(options.reports or [])
     if options.replay:
         why = "--replay only plays recordings; it can only be combined with --host, --port, --paced and TLS"
-        refuse_others(context, REPLAY_OPTIONS, why)
+        options.refuse_others(REPLAY_OPTIONS, why)
     if options.paced and not options.replay:
         raise typer.BadParameter("--paced keeps the pace of recordings: also pass --replay DIR.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
@@ -341,3 +300,62 @@ def _check_webhooks(webhooks: list[dict[str, str]]) -> None:
 def split_names(listed: str) -> list[str]:
     """Split a comma-separated list of names."""
     return [name for part in listed.split(",") if (name := part.strip())]
+
+
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Wildcard addresses to listen on, which clients cannot always connect to, each with one that they can."""
+
+
+@dataclass(frozen=True)
+class Secured:
+    """The TLS setup of a server: the certificate, variables that make clients trust it, removal of the files."""
+
+    certificate: ServerCertificate
+    variables: Mapping[str, str]
+    remove_files: Callable[[], None] = lambda: None
+
+
+def secure(options: ServeOptions) -> Secured | None:
+    """Load or make the certificate of a server; None for plain HTTP, ConfigError for an invalid file.
+
+    The files that make clients trust it are removed when the command ends.
+    """
+    file, key, host = options.certificate, options.key_file, options.host
+    if not (options.tls or file):
+        if key:
+            raise ConfigError(
+                f"--key {key}: this option is for the key of a --certificate FILE; pass API keys with --keys."
+            )
+        return None
+    from harness.server.tls.certificate import load_certificate, make_certificate, require_cryptography
+    from harness.server.tls.trust import write_trust
+
+    require_cryptography("--certificate" if file else "--tls")
+    hosts = [
+        host,
+        EVERY_ADDRESS.get(host, host),
+        *([platform.node()] if host in EVERY_ADDRESS else []),
+        *options.host_names,
+    ]
+    made = load_certificate(file, key) if file else make_certificate(hosts)
+    made.context.report = lambda text: print_note(f"{text}.")
+    if not made.anchors:
+        return Secured(made, {})
+    folder = TemporaryDirectory(prefix="harness-tls-")
+    assert options.context, "a command has one"
+    options.context.call_on_close(folder.cleanup)
+    return Secured(made, write_trust(made.anchors, Path(folder.name), os.environ), folder.cleanup)
+
+
+def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
+    """Return the origin of a server's URLs, with a host name that is in its certificate."""
+    from harness.server.http_server import origin_of
+
+    if secured is None:
+        return origin_of("http", host, port)
+    return origin_of("https", secured.certificate.host_for(host), port)
+
+
+def context_of(secured: Secured | None) -> ServerContext | None:
+    """Return the TLS context of a server, or None."""
+    return secured.certificate.context if secured else None

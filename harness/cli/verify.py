@@ -13,18 +13,16 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from harness.cli.support.app import (
+from harness.cli.program import (
     ExitCode,
+    Options,
     argument,
-    given_options,
     make_console,
     option,
     print_json,
     print_note,
     print_text,
     progress,
-    refuse_others,
-    takes_options,
 )
 from harness.core.errors import COMMAND, ConfigError
 from harness.report.formats import FORMATS
@@ -40,8 +38,8 @@ SERVER_OPTIONS = frozenset({"server", "model", "key_env", "timeout", "jobs", "as
 RECORDING_OPTIONS = frozenset({"paths", "jobs", "as_json"})
 
 
-@dataclass(frozen=True)
-class VerifyOptions:
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(Options):
     """The options of `responses-harness verify`."""
 
     paths: list[Path] | None = argument(None, "Recordings, or folders of them.", metavar="PATH")
@@ -71,8 +69,7 @@ class VerifyOptions:
     respell: bool = option(False, "Also script the mock with the content of each answer, and compare both.")
 
 
-@takes_options(VerifyOptions)
-def verify(context: typer.Context, options: VerifyOptions) -> None:
+def verify(options: VerifyOptions) -> None:
     """Judge recordings, or with --server a server, by the contract.
 
     Recordings are cassettes (of vcrpy and others), HAR and JSON lines.
@@ -83,10 +80,10 @@ def verify(context: typer.Context, options: VerifyOptions) -> None:
     if bool(options.paths) == bool(options.server):
         raise typer.BadParameter("pass recordings, or --server URL.")
     if options.server:
-        refuse_others(context, SERVER_OPTIONS, "--server cannot be combined with options for recordings")
+        options.refuse_others(SERVER_OPTIONS, "--server cannot be combined with options for recordings")
         _verify_server(options)
         return
-    if given_options(context).keys() & (SERVER_OPTIONS - RECORDING_OPTIONS):
+    if options.given.keys() & (SERVER_OPTIONS - RECORDING_OPTIONS):
         raise typer.BadParameter("--model, --key-env and --timeout need --server.")
     _verify_recordings(options)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import orjson
 import typer
 
-from harness.cli.support.app import ExitCode, argument, check_test_file, option, print_note, print_text, takes_options
+from harness.cli.program import ExitCode, Options, argument, check_test_file, option, print_note, print_text
 from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.registry import suggest_name
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from harness.viewer.page_data import ShownCase
 
 
-@dataclass(frozen=True)
-class ViewOptions:
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions(Options):
     """The options of `responses-harness view`."""
 
     paths: list[Path] = argument(
@@ -71,8 +71,7 @@ class ViewOptions:
     )
 
 
-@takes_options(ViewOptions)
-def view(context: typer.Context, options: ViewOptions) -> None:
+def view(options: ViewOptions) -> None:
     """Show traces, reports and recordings: as a page, or as text.
 
     The path of the page is printed. `pytest --harness-trace=failed` writes traces, `--harness-report` reports.

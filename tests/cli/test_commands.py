@@ -6,24 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.core.errors import add_section
 from tests.support.command_line import run_beside, run_cli
 from tests.support.processes import run as run_child
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
-def test_the_command_says_what_it_became(arguments: list[str]) -> None:
-    result = run_cli("schemas", *arguments)
-    message = (
-        "responses-harness: `responses-harness schemas` is now `python -m tools.schemas`, in a checkout of the project."
-    )
-    assert (result.exit_code, result.stdout, result.stderr) == (
-        2,
-        "",
-        add_section(message, "options-and-files") + "\n",
-    )
 
 
 def test_help_is_quick_because_nothing_slow_is_imported() -> None:

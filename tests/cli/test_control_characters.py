@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import harness.cli
-from harness.cli.support.app import make_console, print_json
+from harness.cli.program import make_console, print_json
 from harness.explain.render import render_diagram, render_section, render_verdict
 from harness.world.mock import Mock
 from tests.support.command_line import Terminal, run_cli
@@ -88,6 +88,6 @@ def test_commands_print_in_one_place_only() -> None:
         f"{file.name}:{node.lineno}"
         for file in CLI.glob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if file.name != "app.py" and isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.echo", "print")
+        if file.name != "program.py" and isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.echo", "print")
     ]
     assert calls == []

@@ -11,7 +11,7 @@ import pytest
 
 from harness.cli import COMMANDS
 from harness.cli.drift import confirm_cost
-from harness.cli.support.app import ExitCode
+from harness.cli.program import ExitCode
 from harness.core.errors import ConfigError
 from tests.support.checked import accept_everything
 from tests.support.command_line import run_cli

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.support.app import REDRAW_SECONDS, progress
+from harness.cli.program import REDRAW_SECONDS, progress
 from harness.verify.run import verify_recordings
 from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child

@@ -1,11 +1,10 @@
 """`python -m tools.aimock PATH…`: converts the fixtures of aimock into a script."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import cast
 
-import typer
-
-from harness.cli.support.app import print_note, print_text
+from harness.cli.program import Options, argument, option, print_note, print_text
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.verify.recorded_script import SCRIPT_FORMS, ScriptForm
@@ -16,25 +15,26 @@ FORMS_BY_SUFFIX = {".yaml": "yaml", ".yml": "yaml", ".py": "python"}
 """The form of a script file by its suffix."""
 
 
-def convert(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Fixture files of aimock, or folders of them.")],
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="FORM", help="python, yaml or json (default: by the suffix of FILE, else yaml)."),
-    ] = "",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write; must not exist.")
-    ] = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions(Options):
+    """The options of the command."""
+
+    paths: list[Path] = argument(..., "Fixture files of aimock, or folders of them.", metavar="PATH")
+    to: str = option("", "python, yaml or json (default: by the suffix of FILE, else yaml).", metavar="FORM")
+    output: Path | None = option(None, "The file to write; must not exist.", "--output", "-o", metavar="FILE")
+
+
+def convert(options: ConvertOptions) -> None:
     """Convert aimock fixtures to a script: each becomes a route with its turns.
 
     Features without an equivalent are listed on stderr, with file, place and reason. They are not failures: the command
     exits with 2 only if nothing could be converted or written.
     """
-    form = _find_form(to, output)
+    output = options.output
+    form = _find_form(options.to, output)
     if output and output.exists():
         raise ConfigError(f"{output.as_posix()}: already exists. Remove it, or choose another name.")
-    script = import_fixtures(paths)
+    script = import_fixtures(options.paths)
     text = write_imported(script, form)
     if output:
         try:

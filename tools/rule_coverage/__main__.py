@@ -1,16 +1,15 @@
 """`python -m tools.rule_coverage [PATH…]`: shows how well the rules are known, as of the last count or in recordings."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
 
 import orjson
 import typer
 
 import harness.foundry  # noqa: F401  (registers every rule)
-from harness.cli.support.app import make_console, print_json
+from harness.cli.program import Options, argument, make_console, option, print_json
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
 from tools.program import make_program
@@ -30,20 +29,24 @@ from tools.rule_evidence.cassettes import load_rule_cassettes
 FORMAT = 1
 
 
-def show_coverage(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH", help="Recordings to count; default: the last count.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the count of these recordings as the last one.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CoverageOptions(Options):
+    """The options of the command."""
+
+    paths: list[Path] | None = argument(None, "Recordings to count; default: the last count.", metavar="PATH")
+    as_json: bool = option(False, "Print JSON.", "--json")
+    keep: bool = option(False, "Keep the count of these recordings as the last one.")
+
+
+def show_coverage(options: CoverageOptions) -> None:
     """Show how well each area is known, its evidence, and how each rule performed on recordings."""
+    paths, keep = options.paths, options.keep
     if keep and not paths:
         raise typer.BadParameter("--keep keeps a count of recordings: pass their paths.")
     records = count_met_rules(paths, datetime.now(UTC).date().isoformat()) if paths else load_kept_records()
     if keep:
         write_kept_records(records, RULES)
-    print_coverage(records, as_json)
+    print_coverage(records, options.as_json)
 
 
 def print_coverage(records: RuleRecords, as_json: bool) -> None:

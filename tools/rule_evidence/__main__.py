@@ -2,24 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.table import Table
 
-from harness.cli.drift import (
-    KeyEnvOption,
-    UpstreamOption,
-    YesOption,
-    confirm_cost,
-    make_sender,
-    print_left_out,
-    with_progress,
-)
-from harness.cli.record import OPENAI_URL
-from harness.cli.support.app import ExitCode, make_console, require_known
+from harness.cli.drift import LiveOptions, confirm_cost, make_sender, print_left_out, with_progress
+from harness.cli.program import ExitCode, argument, make_console, option, require_known
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
 from harness.core.secret_prefixes import redact
@@ -37,23 +29,21 @@ FRESH_DAYS = 30
 """The number of days for which a recorded example is not sent again."""
 
 
-def record_rules(
-    areas: Annotated[
-        list[str] | None, typer.Argument(metavar="AREA", help="Whose rules' examples are sent; without one, all.")
-    ] = None,
-    upstream: UpstreamOption = OPENAI_URL,
-    into: Annotated[Path, typer.Option(metavar="DIR", help="Where the evidence is stored.")] = Path("cassettes"),
-    key_env: KeyEnvOption = "",
-    fresh: Annotated[
-        int, typer.Option(min=0, metavar="DAYS", help="Examples recorded so lately are judged, and not sent again.")
-    ] = FRESH_DAYS,
-    yes: YesOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EvidenceOptions(LiveOptions):
+    """The options of the command."""
+
+    areas: list[str] | None = argument(None, "Whose rules' examples are sent; without one, all.", metavar="AREA")
+    into: Path = option(Path("cassettes"), "Where the evidence is stored.", metavar="DIR")
+    fresh: int = option(FRESH_DAYS, "Examples recorded so lately are judged, not sent again.", min=0, metavar="DAYS")
+
+
+def record_rules(options: EvidenceOptions) -> None:
     """Send the examples of the rules to the live API, and store its answers."""
-    sender = make_sender(upstream or OPENAI_URL, key_env)
+    sender, into = make_sender(options), options.into
     dialect = sender.live.upstream.dialect
-    probes, left_out = probes_for_rules(_rules_in_areas(areas or []), dialect)
-    since = (date.today() - timedelta(days=fresh)).isoformat()
+    probes, left_out = probes_for_rules(_rules_in_areas(options.areas or []), dialect)
+    since = (date.today() - timedelta(days=options.fresh)).isoformat()
     recorded = {
         probe: run
         for probe in probes
@@ -63,7 +53,7 @@ def record_rules(
     print_left_out(len(recorded), left_out)
     outcomes = [judge_probe(probe, run, fresh=False) for probe, run in recorded.items()]
     if to_send:
-        confirm_cost(sum_budgets(probe.cost for probe in to_send), sender, yes)
+        confirm_cost(sum_budgets(probe.cost for probe in to_send), sender, options.yes)
         outcomes += _send_and_store(to_send, sender, into, recorded)
     _print_outcomes(outcomes)
     if any(outcome.finding in ("contradicted", "new words") for outcome in outcomes):

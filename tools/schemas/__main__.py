@@ -1,26 +1,30 @@
 """`python -m tools.schemas`: generates the schemas from the SDK, reads its shutdown days, and checks both."""
 
-from typing import Annotated
+from dataclasses import dataclass
 
 import typer
 
-from harness.cli.support.app import ExitCode, print_text
+from harness.cli.program import ExitCode, Options, option, print_text
 from harness.contract import schema
 from tools.program import make_program
 from tools.schemas import sync as schemas_of
 from tools.schemas.shutdowns import write_shutdowns
 
 
-def make_schemas(
-    sync: Annotated[bool, typer.Option("--sync", help="Write the schemas from the installed openai SDK.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Are the files what the SDK, the lock and overlays say?")
-    ] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="What the installed SDK or the document would change.")] = False,
-    openapi: Annotated[str, typer.Option(help="The official OpenAPI document, a path or URL.")] = "",
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SchemasOptions(Options):
+    """The options of the command."""
+
+    sync: bool = option(False, "Write the schemas from the installed openai SDK.")
+    check: bool = option(False, "Are the files what the SDK, the lock and overlays say?")
+    diff: bool = option(False, "What the installed SDK or the document would change.")
+    openapi: str = option("", "The official OpenAPI document, a path or URL.")
+
+
+def make_schemas(options: SchemasOptions) -> None:
     """Make, check or compare the schemas."""
-    if sync + check + diff != 1:
+    sync, check, openapi = options.sync, options.check, options.openapi
+    if sync + check + options.diff != 1:
         raise typer.BadParameter("give exactly one of --sync, --check, --diff.")
     if check and openapi:
         raise typer.BadParameter("--openapi goes with --sync or --diff.")

@@ -322,7 +322,7 @@ class TestAnInterruption:
         assert [entry.name for entry in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_an_interruption_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
-        monkeypatch.setattr("harness.cli.support.run_command.GRACE_SECONDS", 0.2)
+        monkeypatch.setattr("harness.cli.run_command.GRACE_SECONDS", 0.2)
         (deaf := tmp_path / "deaf").touch()
         ignoring = (
             f"import os, signal, time; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 RECORD = """
 import sys
 from harness.cli import app
-from harness.cli.support import run_command
+from harness.cli import run_command
 
 run_command.GRACE_SECONDS = 0.2
 app(sys.argv[1:], prog_name="harness")

@@ -14,7 +14,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.cli.support.app import make_console, print_page, print_rows
+from harness.cli.program import make_console, print_page, print_rows
 from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child
 from tests.support.slow import slow_except_every

@@ -8,13 +8,13 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import IntEnum
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_type_hints
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -143,12 +143,6 @@ def harness(
     ] = False,
 ) -> None:
     """Options of the command itself."""
-
-
-@app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def schemas() -> None:
-    """Say what this command became."""
-    raise ConfigError(f"`{COMMAND} schemas` is now `python -m tools.schemas`, in a checkout of the project.")
 
 
 def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:
@@ -284,8 +278,33 @@ def call_on_signals(handle: Callable[[int], object]) -> Iterator[None]:
             signal.signal(caught, handler)
 
 
-T = TypeVar("T")
-CommandT = Callable[[typer.Context, T], None]
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a command: the fields that `option` and `argument` declare.
+
+    Its `GROUPS`, if it has any, name the fields that the help shows below each title.
+    """
+
+    context: typer.Context | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The options on the command line by field, as they were written."""
+        context = self.context
+        if context is None:
+            return {}
+        written = {parameter.name: parameter for parameter in context.command.params if parameter.name}
+        sources = {name: context.get_parameter_source(name) for name in written}
+        return {
+            name: found.opts[0] if found.param_type_name == "option" else str(getattr(found, "metavar", name))
+            for name, found in written.items()
+            if (source := sources[name]) is not None and source.name == "COMMANDLINE"
+        }
+
+    def refuse_others(self, taken: Collection[str], why: str) -> None:
+        """Raise BadParameter, with the reason `why`, if any option but the `taken` ones is on the command line."""
+        if others := [written for field, written in self.given.items() if field not in taken]:
+            raise typer.BadParameter(f"{why}. Omit {', '.join(others)}.")
 
 
 def option(default: Any, told: str, *names: str, **settings: Any) -> Any:
@@ -299,51 +318,36 @@ def argument(default: Any, told: str, **settings: Any) -> Any:
     return field(**given, metadata={"names": (), "make": partial(typer.Argument, help=told, **settings)})
 
 
-def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]:
-    """Turn a function of a context and an object of the dataclass `made` into a typer command.
+def completes(list_names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Make the completion of an option from a function that lists its values; it is called only if a shell asks."""
+    return lambda incomplete: [name for name in list_names() if name.startswith(incomplete)]
 
-    The fields of `made` are declared by `option` and `argument`. Flags have no opposite: there is no `--no-json`.
-    Its `GROUPS`, if it has any, name the fields that the help shows below each title.
+
+def to_typer(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn a command, a function of its options, into a function with the parameters that typer reads.
+
+    Arguments come first. Flags have no opposite: there is no `--no-json`.
     """
+    made: type[Options] = next(iter(get_type_hints(command).values()))
     panels = {name: title for title, names in getattr(made, "GROUPS", {}).items() for name in names.split()}
+    types, hints = get_type_hints(made), dict[str, Any]({"context": typer.Context})
+    parameters = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+    declared = [member for member in fields(made) if member.metadata]
+    for member in sorted(declared, key=lambda member: member.metadata["make"].func is typer.Option):
+        kind, names = types[member.name], member.metadata["names"]
+        if kind is bool and not names:
+            names = (f"--{member.name.replace('_', '-')}",)
+        panel = panels.get(member.name)
+        hints[member.name] = Annotated[kind, member.metadata["make"](*names, rich_help_panel=panel)]
+        default = Parameter.empty if member.default is MISSING else member.default
+        parameters.append(
+            Parameter(member.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[member.name])
+        )
 
-    def decorate(command: CommandT[T]) -> Callable[..., None]:
-        def run(context: typer.Context, **values: Any) -> None:
-            command(context, made(**values))
+    def run(context: typer.Context, **values: Any) -> None:
+        command(made(context=context, **values))
 
-        hints: dict[str, Any] = {"context": typer.Context}
-        parameters = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
-        types = get_type_hints(made)
-        for member in fields(made):  # type: ignore[arg-type]
-            kind, names = types[member.name], member.metadata["names"]
-            if kind is bool and not names:
-                names = (f"--{member.name.replace('_', '-')}",)
-            panel = panels.get(member.name)
-            hints[member.name] = Annotated[kind, member.metadata["make"](*names, rich_help_panel=panel)]
-            default = Parameter.empty if member.default is MISSING else member.default
-            parameters.append(
-                Parameter(member.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[member.name])
-            )
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = hints
-        run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
-        return run
-
-    return decorate
-
-
-def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> None:
-    """Raise BadParameter, with the reason `why`, if any option but the `taken` ones is on the command line."""
-    if others := [written for field, written in given_options(context).items() if field not in taken]:
-        raise typer.BadParameter(f"{why}. Omit {', '.join(others)}.")
-
-
-def given_options(context: typer.Context) -> dict[str, str]:
-    """Return the options on the command line by field, as they were written."""
-    written = {parameter.name: parameter for parameter in context.command.params if parameter.name}
-    sources = {name: context.get_parameter_source(name) for name in written}
-    return {
-        name: parameter.opts[0] if parameter.param_type_name == "option" else str(getattr(parameter, "metavar", name))
-        for name, parameter in written.items()
-        if (source := sources[name]) is not None and source.name == "COMMANDLINE"
-    }
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = hints
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    return run

@@ -9,7 +9,7 @@ from time import monotonic, sleep
 
 import typer
 
-from harness.cli.support.app import call_on_signals, print_note
+from harness.cli.program import call_on_signals, print_note
 
 GRACE_SECONDS = 3.0
 """Seconds that an interrupted command gets to end by itself, and again after SIGTERM."""
