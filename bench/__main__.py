@@ -13,77 +13,42 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import inside, rounds, sample, servers, startup
-from bench.servers import Server, SkipError
-from bench.wire import Captured, capture
+from bench import contract, rounds, servers, startup
+from bench.servers import SkipError
+from bench.wire import TEXT, capture
 
 
 def loads(options: argparse.Namespace, folder: Path) -> tuple[list[rounds.Row], list[str]]:
     """Return the rows and notes of the servers under load."""
-    answers, notes, running = sample.captured(), [], list[Server]()
+    rows, notes = list[rounds.Row](), list[str]()
     with ExitStack() as children:
-        for start in (lambda: servers.ours(folder), lambda: servers.aimock(folder)):
-            try:
-                running.append(children.enter_context(start()))
-            except SkipError as why:
-                notes.append(str(why))
-        answered = {s.name: {kind: capture(s.port, kind) for kind in rounds.WHAT} for s in running}
-        answers = answered.get("ours", answers)
+        running = [children.enter_context(servers.ours(folder))]
+        try:
+            running.append(children.enter_context(servers.aimock(folder)))
+        except SkipError as why:
+            notes.append(str(why))
+        answers = {kind: capture(running[0].port, kind) for kind in rounds.WHAT}
         running.append(children.enter_context(servers.bare(answers, folder)))
-        split = children.enter_context(servers.bare(answers, folder, split=True))
-        answered["bare"] = {kind: capture(running[-1].port, kind) for kind in rounds.WHAT}
-        rows = []
-        for kind in rounds.WHAT:
-            under_load = [*running, split] if kind == "stream" else list(running)
-            series = rounds.interleave(kind, under_load, options.rounds, options.seconds, options.connections)
-            rows += rounds.load_rows(rounds.WHAT[kind], series)
-            notes.append(f"client, {rounds.WHAT[kind]}: {rounds.ceiling(series['bare'])}")
-        notes += [
-            f"{name} answers {' and '.join(a.shape() for a in kinds.values())}" for name, kinds in answered.items()
-        ]
-        notes += [f"{name} says another text" for name, kinds in answered.items() if not says_the_text(kinds)]
-        notes.append("start of the process to its first connection: " + ", ".join(started(s) for s in running))
+        for server in running:
+            texts = {capture(server.port, kind).text for kind in rounds.WHAT}
+            notes += [f"{server.name} says another text"] if texts != {TEXT} else []
+        for kind, what in rounds.WHAT.items():
+            series = rounds.interleave(kind, running, options.rounds, options.seconds, options.connections)
+            rows += rounds.load_rows(what, series)
+            notes.append(f"client, {what}: {rounds.ceiling(series['bare'])}")
     return rows, notes
 
 
-def says_the_text(kinds: dict[str, Captured]) -> bool:
-    return all(answer.text == sample.TEXT for answer in kinds.values())
-
-
-def started(server: Server) -> str:
-    return f"{server.name} {server.started * 1e3:,.0f} ms"
-
-
-def contract_rows(notes: list[str]) -> tuple[list[rounds.Row], bool]:
+def contract_rows() -> tuple[list[rounds.Row], bool]:
     """Return the rows about the contract, and whether its cost grows linearly."""
-    try:
-        costs = inside.check_costs()
-    except SkipError as why:
-        notes.append(f"contract.check is skipped: {why}")
-        return [], True
-    exponent = inside.growth(costs)
-    linear = exponent <= inside.STEEPEST
+    costs = contract.check_costs()
+    exponent = contract.growth(costs)
+    linear = exponent <= contract.STEEPEST
     rows = [
         rounds.plain_row(f"contract.check, {size:,} input items", f"{cost:,.0f} µs") for size, cost in costs.items()
     ]
     verdict = "linear" if linear else "NOT LINEAR"
     return [*rows, rounds.plain_row("its growth, 100 to 1,000", f"n^{exponent:.2f}, {verdict}")], linear
-
-
-def test_rows(folder: Path, notes: list[str]) -> list[rounds.Row]:
-    rows = []
-    try:
-        first, following = inside.fixture_costs(folder)
-        rows.append(rounds.plain_row("fixtures mock and client, first test", f"{first:,.1f} ms"))
-        rows.append(rounds.plain_row("fixtures mock and client, following", f"{following:,.1f} ms"))
-    except SkipError as why:
-        notes.append(f"fixtures and HTTP tests are skipped: {why}")
-    empty, http = inside.suite_costs(folder)
-    if http is not None:
-        rows.append(rounds.plain_row("200 HTTP tests, pytest -n 2", f"{http:,.1f} s"))
-    rows.append(rounds.plain_row("200 empty tests, pytest -n 2", f"{empty:,.1f} s"))
-    unused = startup.unused_cost(folder, 30)
-    return [*rows, rounds.plain_row("an empty test, plugin unused, to without it", f"× {unused:.2f}")]
 
 
 def machine() -> str:
@@ -107,8 +72,9 @@ def main() -> int:
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         rows, notes = loads(options, Path(name))
-        contract, linear = contract_rows(notes)
-        rows += contract + test_rows(Path(name), notes)
+        checked, linear = contract_rows()
+        unused = startup.unused_cost(Path(name), 30)
+    rows += [*checked, rounds.plain_row("an empty test, plugin unused, to without it", f"× {unused:.2f}")]
     how = f"{options.rounds} rounds of {options.seconds} s per server, {options.connections} connections"
     text = rounds.markdown(rows, [machine(), f"{how}; took {time.perf_counter() - begun:.0f} s", *notes])
     print(text)

@@ -1,6 +1,5 @@
 """Starts the servers under load, each a child process that is ended by its own pid."""
 
-import importlib.util
 import json
 import os
 import shutil
@@ -13,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.sample import DELTAS, TEXT
-from bench.wire import Captured
+from bench.wire import TEXT, Captured
 
 ROOT = Path(__file__).parent.parent
 AIMOCK = "@copilotkit/aimock"
@@ -23,7 +21,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "resp
 
 
 class SkipError(Exception):
-    """Raised if a server, or a part of the project, cannot be measured here; the message says why."""
+    """Raised if a server cannot be measured here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,6 @@ class Server:
     name: str
     port: int
     pid: int
-    started: float
-    """The seconds from the start of the process to the first connection."""
 
     def cpu(self) -> float | None:
         """Return the CPU seconds so far, user and system; None without /proc."""
@@ -72,12 +68,11 @@ def wait_for(port: int, child: subprocess.Popen[bytes], name: str, seconds: floa
 @contextmanager
 def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
     """Run a child process that listens on `port` during a `with` block."""
-    begun = time.perf_counter()
     env = {**os.environ, "NODE_ENV": "production"}
     child = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         wait_for(port, child, name)
-        yield Server(name, port, child.pid, time.perf_counter() - begun)
+        yield Server(name, port, child.pid)
     finally:
         end(child)
 
@@ -91,8 +86,6 @@ def write_script(folder: Path) -> Path:
 
 @contextmanager
 def ours(folder: Path) -> Iterator[Server]:
-    if importlib.util.find_spec("harness.__main__") is None:
-        raise SkipError("ours is skipped: there is no harness.__main__, so the bare server sends a built-in sample")
     port = free_port()
     command = [sys.executable, "-m", "harness", "serve", "--host", "127.0.0.1", "--port", str(port)]
     with serving("ours", [*command, "--script", str(write_script(folder))], port) as server:
@@ -100,12 +93,12 @@ def ours(folder: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def bare(answers: Mapping[str, Captured], folder: Path, *, split: bool = False) -> Iterator[Server]:
+def bare(answers: Mapping[str, Captured], folder: Path) -> Iterator[Server]:
     file = folder / "answers.json"
     file.write_text(json.dumps({kind: asdict(answer) for kind, answer in answers.items()}))
     port = free_port()
-    command = [sys.executable, "-m", "bench.bare", str(port), str(file), *(["--split"] if split else [])]
-    with serving("bare, a chunk per event" if split else "bare", command, port) as server:
+    command = [sys.executable, "-m", "bench.bare", str(port), str(file)]
+    with serving("bare", command, port) as server:
         yield server
 
 
@@ -131,6 +124,6 @@ def aimock(folder: Path) -> Iterator[Server]:
     fixtures = folder / "fixtures.json"
     fixtures.write_text(json.dumps({"fixtures": [{"match": {}, "response": {"content": TEXT}}]}))
     port = free_port()
-    flags = ["--port", str(port), "--fixtures", str(fixtures), "--chunk-size", str(len(DELTAS[0]))]
+    flags = ["--port", str(port), "--fixtures", str(fixtures), "--chunk-size", str(len(TEXT.split()[0]) + 1)]
     with serving("aimock", ["node", str(aimock_cli()), *flags], port) as server:
         yield server

@@ -1,4 +1,8 @@
-"""The requests of the benchmark, either always the same or numbered, and the captured answers of a server."""
+"""The requests of the benchmark, either always the same or numbered, and what each server answers.
+
+Every word of its text has five letters, so that a mock which splits a text by size (6 characters, with the space) makes the
+same 50 deltas as one which splits it by words.
+"""
 
 import json
 import time
@@ -8,6 +12,11 @@ from http.client import HTTPConnection
 from itertools import count, repeat
 
 PATH = "/v1/responses"
+TEXT = (
+    "Every river bends where stone meets water under quiet light while birds drift above green hills after early rains "
+    "carry loose earth along banks whose roots stand proud below heavy skies until later winds bring fresh scent among "
+    "trees which never sleep while night holds still those small homes again"
+)
 HEADERS = {"authorization": "Bearer sk-bench", "content-type": "application/json"}
 NUMBER = b"000000000000"
 """The placeholder in a body for its number, which has as many digits."""
@@ -40,12 +49,6 @@ class Captured:
             return "".join(e["delta"] for e in data if e["type"] == "response.output_text.delta")
         parts = (p for i in json.loads(self.body)["output"] for p in i["content"])
         return "".join(part["text"] for part in parts)
-
-    def shape(self) -> str:
-        """Describe the answer in one phrase: its bytes, events and deltas."""
-        deltas = self.events.count("response.output_text.delta")
-        size = f"{len(self.body.encode()):,} bytes"
-        return f"{size}, {len(self.events)} events ({deltas} deltas)" if self.events else size
 
 
 def capture(port: int, kind: str) -> Captured:
