@@ -26,6 +26,7 @@ from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.clients.cells import found
 from tests.clients.environments import prepared
+from tests.clients.suites.coding_programs import PATHS
 
 Call = Callable[[str], Any]
 """Builds the call of an agent's shell with a command."""
@@ -51,28 +52,21 @@ def call_commands(command: str) -> Any:
 
 
 class Program(NamedTuple):
-    """A coding agent: its name, its package of npm, its program there without the package's scripts, and its shell."""
+    """A coding agent: its name, its package of npm, and its shell."""
 
     label: str
     package: str
-    path: str
     shell: Call
 
 
+_describing = partial(call_bash, description="Run it.")
 PROGRAMS: Mapping[str, Program] = {
-    "codex": Program("Codex", "@openai/codex", ".bin/codex", call_javascript),
-    "copilot": Program("Copilot CLI", "@github/copilot", ".bin/copilot", partial(call_bash, description="Run it.")),
-    "opencode": Program(
-        "OpenCode", "opencode-ai", "opencode-linux-x64/bin/opencode", partial(call_bash, description="Run it.")
-    ),
-    "kilo": Program(
-        "Kilo",
-        "@kilocode/cli-linux-x64",
-        "@kilocode/cli-linux-x64/bin/kilo",
-        partial(call_bash, description="Run it."),
-    ),
-    "cline": Program("Cline", "@cline/cli-linux-x64", "@cline/cli-linux-x64/bin/cline", call_commands),
-    "pi": Program("pi", "@earendil-works/pi-coding-agent", ".bin/pi", partial(call_bash, timeout=60)),
+    "codex": Program("Codex", "@openai/codex", call_javascript),
+    "copilot": Program("Copilot CLI", "@github/copilot", _describing),
+    "opencode": Program("OpenCode", "opencode-ai", _describing),
+    "kilo": Program("Kilo", "@kilocode/cli-linux-x64", _describing),
+    "cline": Program("Cline", "@cline/cli-linux-x64", call_commands),
+    "pi": Program("pi", "@earendil-works/pi-coding-agent", partial(call_bash, timeout=60)),
 }
 
 
@@ -121,7 +115,7 @@ def examine_agents(names: Sequence[str]) -> Iterator[ClientResult]:
             for case, (script, prompts) in SCRIPTS.items():
                 mock = server.api.open(f"sk-{name}-{case}", case, server.base_url)
                 mock.script(script(program.shell))
-                agent = CodingAgent(name, mock, program=folder / "node_modules" / program.path, model=MODEL)
+                agent = CodingAgent(name, mock, program=folder / "node_modules" / PATHS[name], model=MODEL)
                 cells.append(_run(case, mock, agent, prompts))
             (release,) = (part.rpartition("@")[2] for part in environment.npm if part.startswith(f"{program.package}@"))
             declared = Declaration(client=f"{program.label} {release}")

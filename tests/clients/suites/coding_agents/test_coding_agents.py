@@ -12,20 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from coding_programs import PATHS
 
 from harness.faults import cut, http_error
 from harness.items import function_call, message
 
 pytestmark = pytest.mark.harness(client="strict", losses="strict")
-PROGRAMS = {
-    "codex": ".bin/codex",
-    "copilot": ".bin/copilot",
-    "opencode": "opencode-linux-x64/bin/opencode",
-    "kilo": "@kilocode/cli-linux-x64/bin/kilo",
-    "cline": "@cline/cli-linux-x64/bin/cline",
-    "pi": ".bin/pi",
-}
-"""Where npm puts each program, without the scripts of its package."""
 DESCRIBED = {"description": "Run it."}
 SHELLS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "codex": ("exec_command", "cmd", {}),
@@ -54,7 +46,7 @@ def agent(mock: Any, work: Path, request: pytest.FixtureRequest, monkeypatch: py
     """Configure an agent: `agent("codex")("Fix it.")`; pi needs the Node of the environment."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     modules = request.config.getoption("--node-modules")
-    return lambda name, **options: mock.coding_agent(name, folder=work, program=modules / PROGRAMS[name], **options)
+    return lambda name, **options: mock.coding_agent(name, folder=work, program=modules / PATHS[name], **options)
 
 
 def shell(name: str, command: str) -> Any:
@@ -199,7 +191,7 @@ def test_a_long_session_is_compacted(mock, agent):
 
 
 def test_the_command_serve_configures_it(tmp_path, request):
-    program = request.config.getoption("--node-modules") / PROGRAMS["codex"]
+    program = request.config.getoption("--node-modules") / PATHS["codex"]
     (tmp_path / "script.yaml").write_text("script:\n- message: Done.\n")
     served = [sys.executable, "-m", "harness", "serve", "--for", "codex", "--script", "script.yaml", "--"]
     command = [*served, str(program), "exec", "--skip-git-repo-check", "Fix it."]
