@@ -25,8 +25,8 @@ from harness.cli.program import (
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.live.client.paced import Budget, Sender
-    from harness.live.drift.resend import ResentExchange
+    from harness.live.paced import Budget, Sender
+    from harness.live.resend import ResentExchange
 
 
 LONG_WAIT = 2.0
@@ -60,7 +60,7 @@ def make_sender(options: LiveOptions) -> Sender:
     """Create the client of the live API with the key from the environment; ConfigError without a key."""
     import harness.foundry  # noqa: F401  (registers every rule)
     from harness.api.http.dialects import parse_upstream
-    from harness.live.client.paced import LiveApi, Sender
+    from harness.live.paced import LiveApi, Sender
 
     live = parse_upstream(options.upstream)
     name = options.key_env or KEY_BY_DIALECT[live.dialect]
@@ -118,7 +118,7 @@ def drift(options: DriftOptions) -> None:
 
     Compares the old answer, the new one and the mock's, except for ids, times, texts and usage.
     """
-    from harness.live.drift.resend import plan_resending, resend
+    from harness.live.resend import plan_resending, resend
 
     sender = make_sender(options)
     planned = plan_resending(options.paths or [Path("cassettes")], sender.live.upstream.dialect)
@@ -148,7 +148,7 @@ def drift(options: DriftOptions) -> None:
 def _print_drift(found: Sequence[ResentExchange]) -> None:
     from harness.core.secret_prefixes import redact
     from harness.core.text import pluralize, shorten
-    from harness.live.drift.resend import CONTINUES_LOST_ANSWER
+    from harness.live.resend import CONTINUES_LOST_ANSWER
 
     console = make_console()
     same = sum(not exchange.why and not exchange.found for exchange in found)

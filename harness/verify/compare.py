@@ -1,7 +1,7 @@
 """Compares an expected with an actual answer, whether they come from a recording, the mock or the live API.
 
 A profile selects what is compared. The one for errors is here, the others are beside their users:
-`verify.judging.rerender`, `live.drift.compare`.
+`verify.judging.rerender`, `live.drift`.
 """
 
 import re

@@ -21,14 +21,14 @@ from harness.contract.schema import load
 from harness.core.errors import ConfigError
 from harness.core.exchange import ReceivedRequest
 from harness.items.kind import item_types
-from harness.live.client import websocket as sockets
-from harness.live.client.websocket import ConformanceSocket
+from harness.live import websocket as sockets
 from harness.live.conformance import examine_server as examining
 from harness.live.conformance import scenarios
 from harness.live.conformance.examine_server import examine_server
 from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, STORED_ITEMS, build_questions, minimal_requests
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
 from harness.live.conformance.score import Score, score_json, summary_lines
+from harness.live.websocket import ConformanceSocket
 from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import Result
 
 from harness.core.exchange import ReceivedRequest
-from harness.live.drift.compare import find_transient, pair_ids, translate_ids
+from harness.live.drift import find_transient, pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.read_files import read_recording

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from harness.live.client import http
-from harness.live.client.http import HttpClient
+from harness.live import http
+from harness.live.http import HttpClient
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_server import over_tls

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.api.http.dialects import parse_upstream
-from harness.live.client.paced import (
+from harness.live.paced import (
     DEFAULT_OUTPUT_TOKENS,
     Budget,
     Sender,
@@ -13,7 +13,7 @@ from harness.live.client.paced import (
     estimate_request,
     sum_budgets,
 )
-from harness.live.client.paced import LiveApi as Behind
+from harness.live.paced import LiveApi as Behind
 from harness.verify.examples import EXAMPLE_HEADERS
 from tests.support.servers.live_api import KEY, Change, Reply, error, live
 

@@ -16,7 +16,7 @@ from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
 from harness.core.secret_prefixes import redact
 from harness.core.text import shorten, shorten_json
-from harness.live.client.paced import Sender, sum_budgets
+from harness.live.paced import Sender, sum_budgets
 from tools.program import make_program
 from tools.rule_evidence import store
 from tools.rule_evidence.outcome import PROBE_FINDINGS, ProbeOutcome, judge_probe

@@ -12,7 +12,7 @@ from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
 from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
-from harness.live.client.http import select_headers
+from harness.live.http import select_headers
 from harness.verify.examples import build_request
 from harness.verify.judging.judge import answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules

@@ -13,7 +13,7 @@ from harness.api.responses import CREATE_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.core.exchange import Json
-from harness.live.client import paced
+from harness.live import paced
 from harness.live.conformance.questions import Question, examples_of, explain_left_out, is_socket_event
 from harness.server.keyed_worlds import bearer_key
 from harness.server.mock_api import MockApi

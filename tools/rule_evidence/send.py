@@ -7,8 +7,8 @@ from harness.api.responses import STEER_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import Case
 from harness.core.exchange import Answer
-from harness.live.client.paced import Sender
-from harness.live.client.websocket import WebSocketClient
+from harness.live.paced import Sender
+from harness.live.websocket import WebSocketClient
 from harness.verify.examples import build_request
 from harness.verify.judging.websockets import SocketExchange
 from tools.rule_evidence.cassettes import Origin, SourcedInteraction, attach_origin

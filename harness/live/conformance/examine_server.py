@@ -19,8 +19,6 @@ from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
 from harness.core.json_values import as_object, objects_in
-from harness.live.client.http import HttpClient, ServerReply
-from harness.live.client.websocket import ConformanceSocket
 from harness.live.conformance import scenarios  # noqa: F401  (register their scenarios)
 from harness.live.conformance.questions import (
     DEFAULT_MODEL,
@@ -32,6 +30,8 @@ from harness.live.conformance.questions import (
 )
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
 from harness.live.conformance.score import UNGRADED, Score, grade_reply, is_refused, reply_error
+from harness.live.http import HttpClient, ServerReply
+from harness.live.websocket import ConformanceSocket
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, build_body, fill_placeholders
 from harness.verify.judging.streams import judge_response_stream, judge_run_stream
 

@@ -20,7 +20,7 @@ from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.exchange import Answer, Json
 from harness.items.examples import NEXT_MESSAGE, typed
 from harness.items.kind import item_types
-from harness.live.client.http import ServerReply
+from harness.live.http import ServerReply
 from harness.server.mock_api import API_ROOT
 from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST, PlayedCase, fill_placeholders, play_case
 

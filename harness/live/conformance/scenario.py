@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
 from harness.core.vocabulary import render_json
-from harness.live.client.http import ServerReply
+from harness.live.http import ServerReply
 
 QUESTION = "What is the capital of France? Answer in one word."
 

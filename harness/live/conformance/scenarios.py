@@ -10,7 +10,6 @@ from harness.contract.compile_schema import compile_schema
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
 from harness.core.vocabulary import render_json
-from harness.live.client.http import ServerReply
 from harness.live.conformance.scenario import (
     QUESTION,
     Claim,
@@ -29,6 +28,7 @@ from harness.live.conformance.scenario import (
     text_of,
     user_message,
 )
+from harness.live.http import ServerReply
 
 CITY_SCHEMA: Json = {
     "type": "object",

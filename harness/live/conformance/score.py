@@ -14,8 +14,8 @@ from rich.table import Table
 from harness.core.exchange import Finding, Json
 from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
-from harness.live.client.http import TOO_MANY_REQUESTS, ServerReply
 from harness.live.conformance.questions import Question
+from harness.live.http import TOO_MANY_REQUESTS, ServerReply
 from harness.verify.compare import differing_error_members, select_error_members
 
 GRADES = ("words", "code", "status")

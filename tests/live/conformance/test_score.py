@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.live.client.http import ServerReply
 from harness.live.conformance.score import grade_reply, is_refused, reply_error
+from harness.live.http import ServerReply
 from harness.verify.read_files import read_recording
 from tests.support.recordings import HI, exchange, over_http, write_jsonl
 

@@ -13,7 +13,7 @@ from harness.api.http.dialects import parse_upstream
 from harness.cassettes.files import read_cassette
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
-from harness.live.client.paced import LiveApi, Sender, UpstreamError
+from harness.live.paced import LiveApi, Sender, UpstreamError
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_api import KEY, Event, EventChange, Sockets, live_websocket

@@ -18,8 +18,8 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.json_values import as_object
 from harness.core.secret_prefixes import redact
-from harness.live.client.http import HttpClient, ServerReply
-from harness.live.client.websocket import WebSocketClient, handshake_error
+from harness.live.http import HttpClient, ServerReply
+from harness.live.websocket import WebSocketClient, handshake_error
 from harness.verify.judging.websockets import SocketExchange
 
 T = TypeVar("T")

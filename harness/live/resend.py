@@ -23,10 +23,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
 from harness.items.transcript import conversation_id
-from harness.live.client.http import select_headers
-from harness.live.client.paced import Budget, Sender, estimate_request, sum_budgets
-from harness.live.client.websocket import WebSocketClient, handshake_problem
-from harness.live.drift.compare import (
+from harness.live.drift import (
     DriftDifference,
     Verdicts,
     compare_answers,
@@ -36,6 +33,9 @@ from harness.live.drift.compare import (
     render_by_mock,
     translate_ids,
 )
+from harness.live.http import select_headers
+from harness.live.paced import Budget, Sender, estimate_request, sum_budgets
+from harness.live.websocket import WebSocketClient, handshake_problem
 from harness.verify.judging.judge import answer_object, explain_skip, judge
 from harness.verify.judging.unverifiable import (
     AGENT_HIDES_MODEL,

@@ -15,7 +15,7 @@ from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interact
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.secret_prefixes import redact
-from harness.live.client.http import ServerReply, parse_reply
+from harness.live.http import ServerReply, parse_reply
 from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.websockets import SocketExchange, SocketLog
 
