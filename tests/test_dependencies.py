@@ -48,7 +48,7 @@ EXTRAS = OPTIONAL_DEPENDENCIES.keys() - {"dev", "docs"}
 FORMER = {"record", "webhooks"}
 PROMISED = {"pluggy", "pydantic", "starlette"}
 """What FastAPI and pytest say they bring."""
-ADAPTERS = ("harness/examine/adapters/", "harness/examine/starters/")
+ADAPTERS = ("harness/examine/adapters/",)
 """What imports the clients that a user examines, who has them."""
 ANSWERING = tuple(f"harness/{name}/" for name in ("core", "api", "items", "contract", "answers", "world", "endpoints"))
 """What judges and answers a request."""

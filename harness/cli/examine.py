@@ -147,7 +147,7 @@ def _write_reports(results: ExaminationResults, files: Sequence[Path]) -> None:
 
 def _print_starter(folder: Path, language: str) -> None:
     """Write an adapter to start with; the last line printed is the command that runs it."""
-    from harness.examine.starters import STARTERS, starter_command, write_starter
+    from harness.examine.adapters import STARTERS, starter_command, write_starter
 
     file = write_starter(folder, require_known("language", language, STARTERS))
     print_text(f"{file}: an adapter that passes. Insert your client at YOUR CLIENT. Next:")

@@ -131,7 +131,7 @@ def _run_again(viewed: Viewed, options: ViewOptions) -> Viewed:
     """Run the test of a case, or the written test, with other releases; return the comparison of both runs."""
     from tempfile import TemporaryDirectory
 
-    from harness.drive.rerun import rerun_test
+    from harness.drive.run_program import rerun_test
 
     earlier = _only(viewed, _find(viewed, options.case).row.id)
     test = str(options.test) if options.test else earlier.run.cases[0].id

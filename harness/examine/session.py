@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from traceback import walk_tb
 from types import GenericAlias
 from typing import Any, ClassVar, TypeVar
 from urllib.error import HTTPError
@@ -200,10 +201,8 @@ class SessionAdapter(Adapter):
 
 def _origin(error: Exception) -> str:
     """Return the name of the module that raised an exception."""
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    return str(frame.tb_frame.f_globals.get("__name__")) if frame else ""
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    return modules[-1] if modules else ""
 
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict[str, Any]}

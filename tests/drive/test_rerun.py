@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.drive import rerun
-from harness.drive.rerun import python_with, rerun_test
+from harness.drive.run_program import python_with, rerun_test
 from harness.viewer.trace import read_trace
 
 PASSING = """
@@ -68,7 +67,7 @@ def test_a_test_that_leaves_no_trace_is_an_error_that_quotes_the_run(name: str, 
 @pytest.mark.slow
 def test_a_run_that_does_not_end_is_an_error_that_quotes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("test_a.py").write_text("import time\nprint('It begins.', flush=True)\ntime.sleep(60)\n")
-    monkeypatch.setattr(rerun, "SECONDS", 3)
+    monkeypatch.setattr("harness.drive.run_program.SECONDS", 3)
     monkeypatch.setenv("PYTEST_ADDOPTS", "-s")
     with pytest.raises(ConfigError, match=r"test_a\.py::test_it did not end within 3 s") as refused:
         rerun_test("test_a.py::test_it", [sys.prefix], tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from harness.examine.starters import STARTERS, starter_command, write_starter
+from harness.examine.adapters import STARTERS, starter_command, write_starter
 from tests.support.command_line import run_cli
 
 ROOT = Path(__file__).parents[2]

@@ -1,19 +1,24 @@
-"""Built-in adapters, one module per client, and the commands that run these or any other."""
+"""Built-in adapters, one module per client, the commands that run these or any other, and adapters to start with.
+
+The latter, which `responses-harness examine --init` writes, pass, and mark where a user's own client goes.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.core.errors import ConfigError
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.registry import suggest_name
+from harness.report.replace_file import explain_write_errors, open_replacement
 
 _HERE = Path(__file__).parent
 ADAPTERS: Mapping[str, str] = {
     "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
-    "agent-framework-foundry": ("harness.examine.adapters.agent_framework_foundry_python:AgentFrameworkFoundryAdapter"),
+    "agent-framework-foundry": "harness.examine.adapters.agent_framework_python:AgentFrameworkFoundryAdapter",
     "ai-sdk": "ai_sdk.mjs",
     "azure-ai-projects": "harness.examine.adapters.azure_ai_projects_python:AIProjectsAdapter",
     "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
@@ -27,6 +32,8 @@ ADAPTERS: Mapping[str, str] = {
     "pydantic-ai": "harness.examine.adapters.pydantic_ai_python:PydanticAIAdapter",
 }
 """The built-in adapters by name: a Python class, or the file of a Node program in this folder."""
+STARTERS: Mapping[str, str] = {"python": "my_adapter.py", "js": "my_adapter.mjs"}
+"""The file name of the starter adapter for each language, here and in the target folder."""
 
 
 def command_for(adapter: str) -> list[str]:
@@ -51,3 +58,28 @@ def split_command(command: str) -> list[str]:
     if not words:
         raise ConfigError("--command is empty: pass the program that reads tasks and writes outcomes.")
     return words
+
+
+def write_starter(folder: Path, language: str) -> Path:
+    """Write the adapter for a language into a folder, creating that if necessary, and return the file.
+
+    ConfigError if the file exists, which is kept, or cannot be written.
+    """
+    file = folder / STARTERS[language]
+    if os.path.lexists(file):
+        raise ConfigError(
+            f"--init {folder}: {file} already exists and is kept. Choose another folder, or move it away."
+        )
+    with explain_write_errors(f"--init {folder}", "Pass a folder that you may write to"):
+        folder.mkdir(parents=True, exist_ok=True)
+        with open_replacement(file) as out:
+            out.write((_HERE / file.name).read_bytes())
+    return file
+
+
+def starter_command(file: Path) -> str:
+    """Return the command that examines with the written adapter, from the folder where `--init` was run."""
+    if file.suffix == ".mjs":
+        return f"{COMMAND} examine --command {shlex.quote(f'node {shlex.quote(str(file))}')}"
+    command = f"{COMMAND} examine {file.stem}:MyAdapter"
+    return command if file.parent == Path() else f"cd {shlex.quote(str(file.parent))} && {command}"
