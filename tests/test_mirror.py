@@ -44,7 +44,7 @@ TESTED_WITH = {
     "foundry/test_agents.py": {"api/project_types"},
     "foundry/test_azure.py": {"contract/dialect_body"},
     "live/test_drift.py": {"cli/drift"},
-    "live/test_resend.py": {"live/client/websocket"},
+    "live/test_resend.py": {"live/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
     "pytest_plugin/test_outcome.py": {"pytest_plugin/causes"},

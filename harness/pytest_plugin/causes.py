@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from traceback import walk_tb
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -59,13 +60,12 @@ def cause_of_error(item: pytest.Item, error: BaseException) -> Cause:
 
 def project_lines(error: BaseException) -> list[Line]:
     """List the lines of the project in the traceback of an error, outermost first."""
-    lines, entry = [], error.__traceback__
-    while entry:
-        code = entry.tb_frame.f_code
-        if is_of_project(code.co_filename):
-            lines.append(Line(code.co_filename, entry.tb_lineno, f"in {code.co_name}"))
-        entry = entry.tb_next
-    return lines
+    walked = [(frame.f_code, number) for frame, number in walk_tb(error.__traceback__)]
+    return [
+        Line(code.co_filename, number, f"in {code.co_name}")
+        for code, number in walked
+        if is_of_project(code.co_filename)
+    ]
 
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:

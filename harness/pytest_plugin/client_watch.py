@@ -257,6 +257,18 @@ class _OpenedStream:
     last: Any = None
     has_ended: bool = False
 
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Note that there is nothing more to read: the stream is over or has failed, and is not just left."""
+        self.has_ended = kind is None or issubclass(kind, Exception)
+
+    def take(self, event: Any) -> Any:
+        """Count an event, and return it."""
+        self.events, self.last = self.events + 1, event
+        return event
+
     @property
     def is_whole(self) -> bool:
         """Whether nothing more was to be read: the event that ends a response is the last."""
@@ -285,24 +297,12 @@ def _watch(stream: Any, count: Callable[[Any, _OpenedStream], Any]) -> None:
 
 
 def _count(events: Iterator[Any], reading: _OpenedStream) -> Iterator[Any]:
-    try:
+    with reading:
         for event in events:
-            reading.events += 1
-            reading.last = event
-            yield event
-    except Exception:
-        reading.has_ended = True  # there was nothing more to read
-        raise
-    reading.has_ended = True
+            yield reading.take(event)
 
 
 async def _count_async(events: AsyncIterator[Any], reading: _OpenedStream) -> AsyncIterator[Any]:
-    try:
+    with reading:
         async for event in events:
-            reading.events += 1
-            reading.last = event
-            yield event
-    except Exception:
-        reading.has_ended = True  # there was nothing more to read
-        raise
-    reading.has_ended = True
+            yield reading.take(event)

@@ -15,7 +15,7 @@ import pytest
 
 from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import is_played_as_script
-from harness.pytest_plugin.late import late_requests
+from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.marks import read_marker_options
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from harness.core.errors import add_section
 from harness.pytest_plugin import marks
 from harness.pytest_plugin.client_watch import forget_streams, note_caught_errors
 from harness.pytest_plugin.clients import tls_server
-from harness.pytest_plugin.late import late_requests
+from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.options import ENV_INI, ENV_VALUES, WORLD_STASH_KEY
 
 if TYPE_CHECKING:
@@ -170,13 +170,13 @@ class WorldExplorer:
 
     def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
         """Run the scenario under variations."""
-        from harness.examine.explore.explore import explore
+        from harness.examine.explore import explore
 
         return explore(scenario, self._fresh, cases, seed, combined)
 
     def generated(self, scenario: Scenario, strategy: Any, seed: int, examples: int) -> Exploration:
         """Run the scenario under generated scripts."""
-        from harness.examine.explore.explore import explore_scripts
+        from harness.examine.explore import explore_scripts
 
         return explore_scripts(scenario, self._fresh, strategy, seed, examples)
 

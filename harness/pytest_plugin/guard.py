@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.pytest_plugin.causes import error_chain, fail_for, note_causes, render_failure
-from harness.pytest_plugin.client_watch import Line, asking_client, asking_frames, find_clients, find_origin
+from harness.pytest_plugin.client_watch import Line, asking_client, asking_frames, find_clients, find_origin, show_line
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 
 if TYPE_CHECKING:
@@ -113,12 +113,11 @@ def _explain(item: pytest.Item, address: str) -> Cause:
     fixtures = _fixture_codes(item)
     origins = [find_origin(client, fixtures) for client in find_clients(host)[:_MAX_CLIENTS]]
     made = list(dict.fromkeys(filter(None, origins)))
-    asked = [Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}") for frame in asking_frames()]
     unknown = "on an unknown line: the client is a copy, or a library created it" if origins and not made else ""
     return Cause(
         f"A connection to the live API, {address}, was refused: this test uses the mock.",
         kind="live",
-        asked="\n".join(line.show(root) for line in asked[:1]),
+        asked="".join(show_line(frame, root) for frame in asking_frames()[:1]),
         made="\n".join(line.show(root) for line in made) or unknown,
         fix=_find_fix(item, host, made, is_early=bool(origins) and not made),
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from itertools import pairwise
 from time import monotonic, sleep
+from traceback import walk_tb
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -124,11 +125,8 @@ def may_come_of_silence(call: pytest.CallInfo[None], world: World) -> bool:
 
 def list_not_started(error: BaseException) -> tuple[str, ...]:
     """List the coroutines in the project's frames of an error that nobody has awaited, as Python warns about them."""
-    frames, entry = [], error.__traceback__
-    while entry:
-        frames.append(entry.tb_frame)
-        entry = entry.tb_next
-    values = (value for frame in project_frames(frames) for value in frame.f_locals.values())
+    frames = project_frames(frame for frame, _ in walk_tb(error.__traceback__))
+    values = (value for frame in frames for value in frame.f_locals.values())
     waiting = (value for value in values if iscoroutine(value) and getcoroutinestate(value) == CORO_CREATED)
     return tuple(dict.fromkeys(f"coroutine '{value.__qualname__}' was never awaited" for value in waiting))
 
@@ -167,12 +165,9 @@ def _request_of(error: BaseException) -> Any:
 def _blocker_of(error: BaseException) -> str:
     """Return the module of the plugin that blocked a client's socket; empty for any other error."""
     for failed in error_chain(error):
-        entry = failed.__traceback__
-        while entry and entry.tb_next:
-            entry = entry.tb_next
-        raised_in = entry.tb_frame.f_globals.get("__name__", "") if entry else ""
+        modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(failed.__traceback__)]
         # Blockers raise their own errors, or a built-in one from their module.
-        for name in (type(failed).__module__, raised_in):
+        for name in (type(failed).__module__, *modules[-1:]):
             if (root := str(name).partition(".")[0]) in _BLOCKERS:
                 return root
     return ""

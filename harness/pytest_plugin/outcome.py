@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.core.errors import HarnessError
-from harness.pytest_plugin.as_script import compare_with_recording
-from harness.pytest_plugin.cassettes import judge_cassette, note_outcome
+from harness.pytest_plugin.cassettes import compare_with_recording, judge_cassette, note_outcome
 from harness.pytest_plugin.causes import fail_for, note_causes
 from harness.pytest_plugin.client_watch import list_unread
 from harness.pytest_plugin.clients import report_rejected
@@ -25,7 +24,7 @@ from harness.pytest_plugin.hints import (
     may_come_of_silence,
     wait_for_hang_up,
 )
-from harness.pytest_plugin.late import late_requests
+from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.marks import ALLOW, FAIL, REQUIRED, STRICT, read_marker_options
 from harness.pytest_plugin.options import WORLD_STASH_KEY, uses_harness
 from harness.pytest_plugin.unplayed import judge_unplayed

@@ -116,8 +116,8 @@ def is_running(config: pytest.Config) -> bool:
 def start_run(config: pytest.Config) -> None:
     """Register what reports a run that uses the mock; UsageError for an invalid option."""
     if not is_running(config):
-        from harness.pytest_plugin.as_script import ChangesTold
-        from harness.pytest_plugin.late import late_requests
+        from harness.pytest_plugin.cassettes import ChangesTold
+        from harness.pytest_plugin.late_requests import late_requests
         from harness.pytest_plugin.reports import make_reporter
         from harness.pytest_plugin.unplayed import record_run
 
@@ -292,11 +292,9 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
 @pytest.fixture
 def _cassette(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Answers a test from its cassette: replayed or recorded, or played as the script of its mock."""
-    from harness.pytest_plugin.cassettes import is_played_as_script, open_cassette
+    from harness.pytest_plugin.cassettes import is_played_as_script, open_cassette, play_script
 
     if is_played_as_script(request.node):
-        from harness.pytest_plugin.as_script import play_script
-
         yield from play_script(request)
     else:
         yield from open_cassette(request, monkeypatch)

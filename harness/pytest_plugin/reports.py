@@ -19,7 +19,7 @@ import pytest
 from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes
-from harness.pytest_plugin.late import late_requests
+from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.marks import read_marker_options
 from harness.pytest_plugin.options import RECORD_MODES, WORLD_STASH_KEY, uses_harness
 from harness.pytest_plugin.outcome import find_losses, sent_nothing
@@ -298,7 +298,7 @@ def _summarize_test(
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.explain.find_causes import collect_findings
-    from harness.pytest_plugin.late import new_case
+    from harness.pytest_plugin.late_requests import new_case
     from harness.report.api_coverage import measure_coverage
     from harness.report.fill_case import fill_case
     from harness.report.report import PASSED_OUTCOMES, count_totals, count_unknown_models

@@ -90,7 +90,7 @@ def test_first(mock):
 
     @pytest.mark.skipif("not __import__('pathlib').Path('/proc/self/environ').exists()")
     def test_a_child_that_is_left_behind(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("harness.pytest_plugin.late.WAIT_SECONDS", 60)
+        monkeypatch.setattr("harness.pytest_plugin.late_requests.WAIT_SECONDS", 60)
         run("""
 import subprocess, sys
 CHILD = '''
@@ -112,7 +112,7 @@ def test_first(mock, pytestconfig):
     @pytest.mark.skipif("'fork' not in __import__('multiprocessing').get_all_start_methods()")
     def test_a_child_of_multiprocessing_that_is_left_behind(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         """Python itself would wait for it, after the mock has ended."""
-        monkeypatch.setattr("harness.pytest_plugin.late.WAIT_SECONDS", 60)
+        monkeypatch.setattr("harness.pytest_plugin.late_requests.WAIT_SECONDS", 60)
         result = run("""
 import multiprocessing, time, urllib.error, urllib.request
 from concurrent.futures import ProcessPoolExecutor
@@ -256,7 +256,7 @@ def test_second(mock):
 
 
 def test_a_thread_that_does_not_end_is_named_and_waited_for_a_moment_only(run: Run, monkeypatch) -> None:
-    monkeypatch.setattr("harness.pytest_plugin.late.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("harness.pytest_plugin.late_requests.WAIT_SECONDS", 0.05)
     run("""
 gate = threading.Event()
 
@@ -285,7 +285,7 @@ def test_first(mock, pytestconfig):
 
 
 def test_threads_and_children_that_ask_nothing_cost_nothing(run: Run, monkeypatch) -> None:
-    monkeypatch.setattr("harness.pytest_plugin.late.WAIT_SECONDS", 9)
+    monkeypatch.setattr("harness.pytest_plugin.late_requests.WAIT_SECONDS", 9)
     result = run("""
 pool = ThreadPoolExecutor(2)
 
