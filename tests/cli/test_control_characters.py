@@ -88,6 +88,8 @@ def test_commands_print_in_one_place_only() -> None:
         f"{file.name}:{node.lineno}"
         for file in CLI.glob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if file.name != "program.py" and isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.echo", "print")
+        if file.name != "program.py"
+        and isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("typer.echo", "print")
     ]
     assert calls == []
