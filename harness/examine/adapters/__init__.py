@@ -1,7 +1,4 @@
-"""Built-in adapters, one module per client, the commands that run these or any other, and adapters to start with.
-
-The latter, which `responses-harness examine --init` writes, pass, and mark where a user's own client goes.
-"""
+"""Built-in adapters, one module per client, the commands that run these or any other, and adapters to start with."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from harness.report.replace_file import explain_write_errors, open_replacement
 _HERE = Path(__file__).parent
 ADAPTERS: Mapping[str, str] = {
     "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
-    "agent-framework-foundry": "harness.examine.adapters.agent_framework_python:AgentFrameworkFoundryAdapter",
+    "agent-framework-foundry": "harness.examine.adapters.agent_framework_foundry_python:AgentFrameworkFoundryAdapter",
     "ai-sdk": "ai_sdk.mjs",
     "azure-ai-projects": "harness.examine.adapters.azure_ai_projects_python:AIProjectsAdapter",
     "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
@@ -33,7 +30,7 @@ ADAPTERS: Mapping[str, str] = {
 }
 """The built-in adapters by name: a Python class, or the file of a Node program in this folder."""
 STARTERS: Mapping[str, str] = {"python": "my_adapter.py", "js": "my_adapter.mjs"}
-"""The file name of the starter adapter for each language, here and in the target folder."""
+"""The adapters to start with, by language: they pass, and mark where a user's own client goes."""
 
 
 def command_for(adapter: str) -> list[str]:

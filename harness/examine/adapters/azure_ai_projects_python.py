@@ -8,7 +8,8 @@ from azure.ai.projects.aio import AIProjectClient
 
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.drive.clients import FoundryCredential
-from harness.examine.adapters.openai_python import OpenAISession, send
+from harness.examine.adapters.openai_background_python import send
+from harness.examine.adapters.openai_python import OpenAISession
 from harness.examine.session import SessionAdapter
 from harness.examine.task import Task
 

@@ -1,19 +1,14 @@
-"""Drives the `openai` package itself, with the tool loop of its documentation, its polling and its resumption."""
+"""Drives the `openai` package itself, with the tool loop from its documentation."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
-from openai import APIConnectionError, APIError, AsyncOpenAI
+from openai import AsyncOpenAI
 
+from harness.examine.adapters.openai_background_python import ENDINGS, compact, send
 from harness.examine.session import BASIC, OTHER_TOOLS, READ, ClientSession, SessionAdapter
 from harness.examine.task import Task
-
-PAUSE = 0.01
-"""The number of seconds between two polls of a response."""
-ENDINGS = ("response.completed", "response.incomplete", "response.failed")
 
 
 class OpenAISession(ClientSession):
@@ -30,8 +25,7 @@ class OpenAISession(ClientSession):
         if self.task.state == "conversation" and not self._state:
             self._state = {"conversation": (await self._client.conversations.create()).id}
         if self.task.compact_after == len(self.texts):
-            made = await self._client.responses.compact(model=self.task.model, input=self._history)
-            self._history = [item.model_dump(exclude_unset=True) for item in made.output]
+            self._history = await compact(self._client, self.task.model, self._history)
         new: list[Any] = [{"role": "user", "content": prompt}]
         while new:
             self._history += new
@@ -73,41 +67,6 @@ class OpenAISession(ClientSession):
         run = self.run_function if item.type == "function_call" else self.run_custom
         output = run(item.name, item.arguments if item.type == "function_call" else item.input)
         return {"type": f"{item.type}_output", "call_id": item.call_id, "output": output}
-
-
-async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
-    """Send a request and return the response or the stream; poll a background response, and resume its stream."""
-    answered = await client.responses.create(**asked)
-    if not asked.get("background"):
-        return answered
-    return resume(client, answered) if asked["stream"] else await poll(client, answered)
-
-
-async def poll(client: AsyncOpenAI, response: Any) -> Any:
-    """Poll a response until it has ended."""
-    while response.status in ("queued", "in_progress"):
-        await asyncio.sleep(PAUSE)
-        response = await client.responses.retrieve(response.id)
-    return response
-
-
-async def resume(client: AsyncOpenAI, stream: Any) -> AsyncIterator[Any]:
-    """Yield the events of a stream, resuming it when it is cut, until a stream has no events."""
-    id, last, seen = "", -1, -2
-    while seen < last or not id:
-        seen = last
-        try:
-            async for event in stream:
-                yield event
-                id, last = getattr(getattr(event, "response", None), "id", id), event.sequence_number
-                if event.type in ENDINGS:
-                    return
-        except Exception as problem:  # the HTTP client's own, too: which one that is depends on the release
-            if not id or (isinstance(problem, APIError) and not isinstance(problem, APIConnectionError)):
-                raise
-        if not id:
-            return
-        stream = await client.responses.retrieve(id, stream=True, starting_after=last)
 
 
 class OpenAIAdapter(SessionAdapter):
