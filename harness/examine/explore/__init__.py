@@ -25,7 +25,6 @@ from harness.ending import TurnLine
 from harness.examine.case import select_entries
 from harness.explain.find_causes import find_causes
 from harness.faults import (
-
     Refusal,
     ScriptedRefusal,
     ends_early,
