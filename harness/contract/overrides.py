@@ -19,6 +19,7 @@ from harness.core.exchange import EMPTY_MAPPING, Json, Request
 ABSENT: Any = object()
 """The value of a missing member."""
 KINDS = ("absent", "null", "boolean", "number", "text", "list", "object")
+_KIND_OF_TYPE = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "text", list: "list"}
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
 _PLACE = re.compile(r"[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*")
 _INDEX = re.compile(r"\[\d+\]")
@@ -39,17 +40,7 @@ def type_of(holder: Any) -> str:
 
 def kind_of(value: Any) -> str:
     """Classify a value as one of KINDS."""
-    if value is ABSENT:
-        return "absent"
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    return (
-        "number"
-        if isinstance(value, int | float)
-        else "text"
-        if isinstance(value, str)
-        else ("list" if isinstance(value, list) else "object")
-    )
+    return "absent" if value is ABSENT else _KIND_OF_TYPE.get(type(value), "object")
 
 
 def is_place(text: str) -> bool:
