@@ -7,9 +7,12 @@ from harness.contract.rule import Case
 from harness.core.exchange import Json
 
 HI: Json = {"role": "user", "content": "hi"}
+ASK: Json = {"input": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 CREATE_CONVERSATION = Case({}, on="POST /conversations")
+ADD_ITEM = Case({"items": [HI]}, on="POST /conversations/{0.id}/items")
+"""The second of two steps: create a conversation, add an item."""
 
 # Azure OpenAI, and a project in Azure AI Foundry
 VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
@@ -24,6 +27,8 @@ CREATE_PROJECT_CONVERSATION = Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conve
 
 # The Assistants API
 CREATE_THREAD = Case({}, on="POST /threads")
+ADD_MESSAGE = Case(HI, on="POST /threads/{0.id}/messages")
+"""The second of two steps: create a thread, add a message."""
 CREATE_ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="POST /assistants")
 CREATE_GREETED_THREAD = Case({"messages": [HI]}, on="POST /threads")
 START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")

@@ -225,6 +225,7 @@ def encrypted_content_unsupported(request: Request, family: Model | None) -> boo
 
 
 SCOPE = RuleScope(area="effort")
+_MAKE_ASSISTANT = Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants")
 
 
 @rule(
@@ -236,18 +237,10 @@ SCOPE = RuleScope(area="effort")
     on=("POST /assistants", "POST /assistants/{assistant_id}"),
     dialects=OPENAI,
     rejects={
-        "medium": after(
-            Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants"),
-            Case({"model": "gpt-4o"}, on="POST /assistants/{0.id}"),
-        ),
+        "medium": after(_MAKE_ASSISTANT, Case({"model": "gpt-4o"}, on="POST /assistants/{0.id}")),
         "low": Case({"model": "gpt-4o", "reasoning_effort": "low"}, on="POST /assistants"),
     },
-    accepts=[
-        after(
-            Case({"model": "o1", "reasoning_effort": "medium"}, on="POST /assistants"),
-            Case({"model": "gpt-4o", "reasoning_effort": None}, on="POST /assistants/{0.id}"),
-        )
-    ],
+    accepts=[after(_MAKE_ASSISTANT, Case({"model": "gpt-4o", "reasoning_effort": None}, on="POST /assistants/{0.id}"))],
     fix="Send `reasoning_effort: null` with a model that does not reason.",
 )
 def assistant_effort(request: Request, world: WorldView) -> Iterator[Json]:

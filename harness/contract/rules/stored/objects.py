@@ -5,7 +5,9 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from harness.api.operations import FILE_LIST, OBJECT_LIST, OPERATIONS
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
 from harness.contract.rules.example_requests import (
+    ADD_MESSAGE,
     ANY_UPLOAD,
+    ASK,
     CREATE_ASSISTANT,
     CREATE_CONTAINER,
     CREATE_CONVERSATION,
@@ -67,13 +69,13 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
             "DELETE /webhook_endpoints/{0.id}",
             Case({}, on="POST /webhook_endpoints/{0.id}/rotate_secret"),
         ),
-        ("item", "msg_x"): after({"input": "hi"}, "GET /responses/{0.id}/input_items?after=msg_x"),
+        ("item", "msg_x"): after(ASK, "GET /responses/{0.id}/input_items?after=msg_x"),
         ("item", "msg_y"): after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items?before=msg_y"),
         ("assistant", "asst_x"): "GET /assistants?after=asst_x",
         ("message", "msg_x"): after(CREATE_THREAD, "GET /threads/{0.id}/messages?before=msg_x"),
         ("message", "{1.id}"): after(
             CREATE_THREAD,
-            Case(HI, on="POST /threads/{0.id}/messages"),
+            ADD_MESSAGE,
             "DELETE /threads/{0.id}/messages/{1.id}",
             "GET /threads/{0.id}/messages?after={1.id}",
         ),
@@ -104,11 +106,9 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
             "GET /conversations/{0.id}/items",
             "GET /conversations/{0.id}/items?after={1.last_id}",
         ),
-        after(
-            {"input": "hi"}, "GET /responses/{0.id}/input_items", "GET /responses/{0.id}/input_items?after={1.first_id}"
-        ),
+        after(ASK, "GET /responses/{0.id}/input_items", "GET /responses/{0.id}/input_items?after={1.first_id}"),
         after(CREATE_ASSISTANT, "GET /assistants?after={0.id}"),
-        after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), "GET /threads/{0.id}/messages?after={1.id}"),
+        after(CREATE_THREAD, ADD_MESSAGE, "GET /threads/{0.id}/messages?after={1.id}"),
         after(UPLOAD_FILE, CREATE_FILLED_STORE, "GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}"),
         "GET /assistants?after=",
     ],

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.contract.phrasing import exclusive_parameters
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import CREATE_CONVERSATION, HI
+from harness.contract.rules.example_requests import ADD_ITEM, CREATE_CONVERSATION
 from harness.contract.rules.request.input_items.content import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
@@ -79,19 +79,10 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
     rejects={
         "msg_x": after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items/msg_x"),
         "{1.data.0.id}": after(
-            CREATE_CONVERSATION,
-            Case({"items": [HI]}, on="POST /conversations/{0.id}/items"),
-            "DELETE /conversations/{0.id}/items/{1.data.0.id}",
-            "DELETE /conversations/{0.id}/items/{1.data.0.id}",
+            CREATE_CONVERSATION, ADD_ITEM, *["DELETE /conversations/{0.id}/items/{1.data.0.id}"] * 2
         ),
     },
-    accepts=[
-        after(
-            CREATE_CONVERSATION,
-            Case({"items": [HI]}, on="POST /conversations/{0.id}/items"),
-            "GET /conversations/{0.id}/items/{1.data.0.id}",
-        )
-    ],
+    accepts=[after(CREATE_CONVERSATION, ADD_ITEM, "GET /conversations/{0.id}/items/{1.data.0.id}")],
     fix="Use an id from the list of the conversation's items.",
 )
 def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[Json]:

@@ -7,6 +7,7 @@ from harness.api.http.dialects import OPENAI
 from harness.contract.phrasing import invalid_id
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
+    ADD_MESSAGE,
     CREATE_ASSISTANT,
     CREATE_GREETED_THREAD,
     CREATE_THREAD,
@@ -103,7 +104,7 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
     reads=(),
     dialects=OPENAI,
     rejects=[after(CREATE_THREAD, Case({"role": "user", "content": ""}, on="POST /threads/{0.id}/messages"))],
-    accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"))],
+    accepts=[after(CREATE_THREAD, ADD_MESSAGE)],
     fix="Add no message if there is nothing to say.",
 )
 def message_empty(request: Request) -> bool:
@@ -117,7 +118,7 @@ def message_empty(request: Request) -> bool:
     LIKE_STEPS,
     on="*{message_id}*",
     rejects={"msg_x": after(CREATE_THREAD, "GET /threads/{0.id}/messages/msg_x")},
-    accepts=[after(CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), "GET /threads/{0.id}/messages/{1.id}")],
+    accepts=[after(CREATE_THREAD, ADD_MESSAGE, "GET /threads/{0.id}/messages/{1.id}")],
     fix="Use an id from the list of the thread's messages.",
 )
 def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -173,6 +174,10 @@ APPROVAL_REQUEST_TURN = ([mcp_approval_request("s", "f")],)
 CREATE_BARE_ASSISTANT = Case({"model": "gpt-4o"}, on="POST /assistants")
 
 
+def _start_run(**members: Any) -> Case:
+    return Case({"assistant_id": "{0.id}", **members}, on=START_RUN.on)
+
+
 def _submit_outputs(*ids: str) -> Case:
     outputs = [{"tool_call_id": id, "output": "ok"} for id in ids]
     return Case({"tool_outputs": outputs}, on=f"POST {RUN_PATH}/submit_tool_outputs")
@@ -218,16 +223,8 @@ def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[
         after(CREATE_ASSISTANT, CREATE_THREAD, START_RUN),
         after(CREATE_BARE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN),
-        after(
-            CREATE_BARE_ASSISTANT,
-            CREATE_THREAD,
-            Case({"assistant_id": "{0.id}", "additional_messages": [HI]}, on="POST /threads/{1.id}/runs"),
-        ),
-        after(
-            CREATE_BARE_ASSISTANT,
-            CREATE_THREAD,
-            Case({"assistant_id": "{0.id}", "instructions": "Go."}, on="POST /threads/{1.id}/runs"),
-        ),
+        after(CREATE_BARE_ASSISTANT, CREATE_THREAD, _start_run(additional_messages=[HI])),
+        after(CREATE_BARE_ASSISTANT, CREATE_THREAD, _start_run(instructions="Go.")),
     ],
     fix="Add a message to the thread first, or give the assistant instructions.",
 )

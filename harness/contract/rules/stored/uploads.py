@@ -29,6 +29,10 @@ ADD_PART = "POST /uploads/{upload_id}/parts"
 ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
 
 
+def _expiring(seconds: str, anchor: str = "created_at") -> Case:
+    return upload("purpose=user_data", f"expires_after[anchor]={anchor}", f"expires_after[seconds]={seconds}")
+
+
 @rule(
     wrong_content_type(CONTENT_TYPE),
     reported("public report from another endpoint that takes uploads only", "2026"),
@@ -87,7 +91,7 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
         "'user' was": upload("purpose=user_data", "user=ann"),
         "'a', 'b' were": upload("purpose=batch", "a=1", "b=2"),
     },
-    accepts=[upload("purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=3600")],
+    accepts=[_expiring("3600")],
     fix="Remove the field.",
 )
 def upload_unknown_field(request: Request) -> Iterator[Json]:
@@ -116,18 +120,10 @@ def upload_purpose(request: Request) -> Iterator[Json]:
     documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
     assumed("the words: those of the library that the endpoint's other errors are from"),
     rejects={
-        ("60 is less than the minimum of 3600", "seconds"): upload(
-            "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=60"
-        ),
-        ("2592001 is greater than the maximum of 2592000", "seconds"): upload(
-            "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=2592001"
-        ),
-        ("'soon' is not of type 'integer'", "seconds"): upload(
-            "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=soon"
-        ),
-        ("'now' is not one of ['created_at']", "anchor"): upload(
-            "purpose=user_data", "expires_after[anchor]=now", "expires_after[seconds]=3600"
-        ),
+        ("60 is less than the minimum of 3600", "seconds"): _expiring("60"),
+        ("2592001 is greater than the maximum of 2592000", "seconds"): _expiring("2592001"),
+        ("'soon' is not of type 'integer'", "seconds"): _expiring("soon"),
+        ("'now' is not one of ['created_at']", "anchor"): _expiring("3600", anchor="now"),
     },
     fix="Let it expire one hour to thirty days after `created_at`.",
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import orjson
 
 from harness.contract.rule import TRANSCRIPT_MEMBERS, RuleScope, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, HI, OUTPUT
+from harness.contract.rules.example_requests import ASK, CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
@@ -27,7 +27,6 @@ ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.
 _CALL_3, _OUTPUT_3 = {**CALL, "call_id": "call_3"}, {**OUTPUT, "call_id": "call_3"}
 _TWO_CALLS = [function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")]
 _OK = message("ok")
-_ANSWERED: Json = {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]}
 _CALL_MEMBERS: dict[str, Json] = {
     "custom_tool_call": {"name": "t", "input": "x"},
     "local_shell_call": {
@@ -59,6 +58,11 @@ _SCREENSHOT: Json = {
 }
 
 
+def _chained(*items: Json, to: int = 0) -> Json:
+    """Make an example body that continues the response to a step."""
+    return {"previous_response_id": f"{{{to}.id}}", "input": [*items]}
+
+
 def _calling(call_id: str) -> Item:
     return function_call("f", "{}", call_id=call_id)
 
@@ -77,15 +81,11 @@ def _calling(call_id: str) -> Item:
             (CLIENT_CALL_NAMES[type], "call_1"): [HI, {"type": type, "call_id": "call_1", **members}]
             for type, members in _CALL_MEMBERS.items()
         },
-        ("function call", "call_9"): after(
-            {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=[_calling("call_9")]
-        ),
+        ("function call", "call_9"): after(ASK, {"previous_response_id": "{0.id}"}, turns=[_calling("call_9")]),
         ("function call", "call_8"): after(
             CREATE_CONVERSATION, {"conversation": "{0.id}"}, {"conversation": "{0.id}"}, turns=[_calling("call_8")]
         ),
-        ("function call", "call_2"): after(
-            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=[_TWO_CALLS]
-        ),
+        ("function call", "call_2"): after(ASK, _chained(OUTPUT), turns=[_TWO_CALLS]),
         ("function call", "call_3"): [HI, {**_CALL_3, "id": "fc_01"}, {**_CALL_3, "id": "fc_call_3"}, _OUTPUT_3],
     },
     accepts=[
@@ -96,11 +96,11 @@ def _calling(call_id: str) -> Item:
         [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}],
         [HI, {**_CLIENT_SEARCH, "execution": "server"}],
         [HI, _CLIENT_SEARCH, OUTPUT],
-        after({"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=[_calling("call_1"), _OK]),
-        after({"input": "hi"}, _ANSWERED, turns=[_calling("call_1"), _OK]),
+        after(ASK, _chained(OUTPUT), turns=[_calling("call_1"), _OK]),
+        after(ASK, _chained(CALL, OUTPUT), turns=[_calling("call_1"), _OK]),
         after(
-            {"input": "hi"},
-            _ANSWERED,
+            ASK,
+            _chained(CALL, OUTPUT),
             {"previous_response_id": "{1.id}", "input": "and now?"},
             turns=[_calling("call_1"), _OK, _OK],
         ),
@@ -137,10 +137,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         ("computer call", "call_1"): [HI, _SCREENSHOT],
         ("shell call output", "call_1"): [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}],
         ("function call output", "call_3"): after(
-            {"input": "hi"},
-            {"previous_response_id": "{0.id}", "input": [_OUTPUT_3]},
-            {"previous_response_id": "{1.id}", "input": [_OUTPUT_3]},
-            turns=[_calling("call_3"), _OK],
+            ASK, _chained(_OUTPUT_3), _chained(_OUTPUT_3, to=1), turns=[_calling("call_3"), _OK]
         ),
         ("function call output", "call_4"): [HI, {**CALL, "call_id": "call_4"}, *[{**OUTPUT, "call_id": "call_4"}] * 2],
     },

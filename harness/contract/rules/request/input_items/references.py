@@ -29,7 +29,7 @@ from harness.contract.rule import (
     rule,
     shape,
 )
-from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, HI, OUTPUT
+from harness.contract.rules.example_requests import ASK, CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -45,6 +45,18 @@ _STORE_HINT = (
     "your input."
 )
 _REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
+_REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
+_REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
+_ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
+_KEEP = Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations")
+_GO_ON, _AGAIN = {"role": "user", "content": "go on"}, {"role": "user", "content": "again"}
+_THOUGHT, _SAID = ({"type": "item_reference", "id": f"{{0.output.{index}.id}}"} for index in range(2))
+_ENCRYPTED = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def _reasoned(*steps: Example, first: Json | None = None) -> Case:
+    """Make a case after a response that thought and answered."""
+    return after(first or ASK, *steps, turns=_REASONED_MESSAGE_TURN)
 
 
 def _missing_item(id: str, request: Request) -> Json:
@@ -64,7 +76,7 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
         ("msg_x", ""): [{"type": "item_reference", "id": "msg_x"}],
         ("rs_x", _STORE_HINT): {"store": False, "input": [{"type": "item_reference", "id": "rs_x"}, HI]},
     },
-    accepts=[after({"input": "hi"}, [{"type": "item_reference", "id": "{0.output.0.id}"}])],
+    accepts=[after(ASK, [_THOUGHT])],
     fix="Refer only to items of stored responses; with `store: false` send the items themselves.",
 )
 def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
@@ -79,14 +91,8 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
     rejects={
         "fc_1": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT],
-        "rs_1": [
-            {"type": "reasoning", "id": "rs_1", "summary": []},
-            {"type": "reasoning", "id": "rs_1", "summary": []},
-        ],
-        "{0.output.0.id}": after(
-            {"input": "hi"},
-            {"previous_response_id": "{0.id}", "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, HI]},
-        ),
+        "rs_1": [{"type": "reasoning", "id": "rs_1", "summary": []}] * 2,
+        "{0.output.0.id}": after(ASK, {"previous_response_id": "{0.id}", "input": [_THOUGHT, HI]}),
     },
     accepts=[
         [CALL, OUTPUT, {**CALL}, {**OUTPUT}],
@@ -123,17 +129,12 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     items="reasoning",
     rejects={
         ("rs_x", ""): [{"type": "reasoning", "id": "rs_x", "summary": []}, HI],
-        ("{0.output.0.id}", _STORE_HINT): after(
-            {"input": "hi", "store": False},
+        ("{0.output.0.id}", _STORE_HINT): _reasoned(
             {
                 "store": False,
-                "input": [
-                    {"type": "reasoning", "id": "{0.output.0.id}", "summary": []},
-                    {"role": "assistant", "id": "{0.output.1.id}", "content": "Hi."},
-                    HI,
-                ],
+                "input": [_REPLAYED, {"role": "assistant", "id": "{0.output.1.id}", "content": "Hi."}, HI],
             },
-            turns=_REASONED_MESSAGE_TURN,
+            first={"input": "hi", "store": False},
         ),
     },
     accepts=[
@@ -153,7 +154,9 @@ def reasoning_not_found(request: Request, world: WorldView, transcript: Transcri
             yield _missing_item(id, request)
 
 
-_CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
+_CIPHERTEXT, _FOREIGN_CIPHERTEXT = (
+    make_encrypted_content(ContentOwner(organization, "rs_1"), 0) for organization in ("org-harness", "org-other")
+)
 
 
 @rule(
@@ -174,9 +177,7 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
         ],
         ("Work...out.", UNREADABLE): _reasoning_body(None, "Work it out."),
         ("for item rs_2", OTHER_ITEM): _reasoning_body("rs_2", _CIPHERTEXT),
-        ("for item rs_1", OTHER_ORGANIZATION): _reasoning_body(
-            "rs_1", make_encrypted_content(ContentOwner("org-other", "rs_1"), 0)
-        ),
+        ("for item rs_1", OTHER_ORGANIZATION): _reasoning_body("rs_1", _FOREIGN_CIPHERTEXT),
     },
     accepts=[
         _reasoning_body("rs_1", _CIPHERTEXT),
@@ -188,15 +189,11 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
             _reasoning_body("{0.output.0.id}", "my cipher"),
             turns=([reasoning(encrypted_content="my cipher"), message("Hi.")],),
         ),
-        after(
-            Case({"model": "gpt-5", "input": "hi", "store": False, "include": ["reasoning.encrypted_content"]}),
+        _reasoned(
             _reasoning_body("{0.output.0.id}", "{0.output.0.encrypted_content}"),
-            turns=_REASONED_MESSAGE_TURN,
+            first={"model": "gpt-5", "input": "hi", "store": False, "include": ["reasoning.encrypted_content"]},
         ),
-        {
-            **_reasoning_body("rs_1", make_encrypted_content(ContentOwner("org-other", "rs_1"), 0)),
-            "model": "gpt-6.2-sol",
-        },
+        {**_reasoning_body("rs_1", _FOREIGN_CIPHERTEXT), "model": "gpt-6.2-sol"},
     ],
     fix="Send the ciphertext back unchanged, with the item it came with, to the organization that gave it.",
 )
@@ -231,23 +228,11 @@ shape(
     fix="Use one of the listed values.",
 )
 
-_REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
-_REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
-_ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
-_GO_ON, _AGAIN = {"role": "user", "content": "go on"}, {"role": "user", "content": "again"}
-_THOUGHT, _SAID = ({"type": "item_reference", "id": f"{{0.output.{index}.id}}"} for index in range(2))
-_ENCRYPTED = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
-
-
-def _reasoned(*steps: Example, first: Json | None = None) -> Case:
-    """Make a case after a response that thought and answered."""
-    return after(first or {"input": "hi"}, *steps, turns=_REASONED_MESSAGE_TURN)
-
 
 def _after_reasoning_only(request: Json) -> Iterator[Case]:
     """Yield a request after a response whose whole output was reasoning: incomplete, then completed."""
     for ending in (incomplete(), completed()):
-        yield after({"input": "hi"}, request, turns=([reasoning("**Cut**"), ending],))
+        yield after(ASK, request, turns=([reasoning("**Cut**"), ending],))
 
 
 @rule(
@@ -293,17 +278,10 @@ def _after_reasoning_only(request: Json) -> Iterator[Case]:
         ),
         [{"type": "reasoning", "summary": []}, HI],
         _reasoned([_THOUGHT, _SAID, _AGAIN]),
-        after({"input": "hi"}, [_THOUGHT, CALL, OUTPUT], turns=_REASONED_CALL_TURN),
-        _reasoned(
-            Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"),
-            {"conversation": "{1.id}", "input": "again"},
-        ),
-        _reasoned(Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"), [_REPLAYED, _ANSWER, _AGAIN]),
-        after(
-            {"model": "o3-mini", "input": "hi"},
-            {"model": "o3-mini", "input": [_THOUGHT, _AGAIN]},
-            turns=_REASONED_MESSAGE_TURN,
-        ),
+        after(ASK, [_THOUGHT, CALL, OUTPUT], turns=_REASONED_CALL_TURN),
+        _reasoned(_KEEP, {"conversation": "{1.id}", "input": "again"}),
+        _reasoned(_KEEP, [_REPLAYED, _ANSWER, _AGAIN]),
+        _reasoned({"model": "o3-mini", "input": [_THOUGHT, _AGAIN]}, first={"model": "o3-mini", "input": "hi"}),
     ],
     fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
 )
