@@ -201,6 +201,11 @@ def image_url_format(request: Request) -> Iterator[Json]:
 
 
 _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
+_CAT, _PDF = "https://example.org/cat.png", "https://example.org/a.pdf"
+
+
+def _without(unreachable: str, body: Json) -> Case:
+    return Case(body, account=Organization(unreachable=frozenset([unreachable])))
 
 
 @rule(
@@ -208,21 +213,10 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
     reported("public report, of a file and of an address", "2026"),
     when=LIMITED_ACCOUNT,
     rejects={
-        "https://example.org/cat.png": Case(
-            image_body("https://example.org/cat.png"),
-            account=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
-        ),
-        "https://example.org/a.pdf": Case(
-            body_with_part({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
-            account=Organization(unreachable=frozenset(["https://example.org/a.pdf"])),
-        ),
+        _CAT: _without(_CAT, image_body(_CAT)),
+        _PDF: _without(_PDF, body_with_part({"type": "input_file", "file_url": _PDF})),
     },
-    accepts=[
-        Case(
-            image_body("https://example.org/dog.png"),
-            account=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
-        )
-    ],
+    accepts=[_without(_CAT, image_body("https://example.org/dog.png"))],
     fix="Scripted: `mock.organization(unreachable=…)`. The real API must be able to fetch the address itself.",
 )
 def download_failed(request: Request, world: WorldView) -> Iterator[Json]:

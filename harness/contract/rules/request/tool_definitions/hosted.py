@@ -9,7 +9,7 @@ from harness.api.tools import function_namespaces
 from harness.contract.rule import Case, RuleScope, WorldView, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.capability import tool_types
-from harness.core.errors import bad_request
+from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(when="tools")
@@ -102,6 +102,10 @@ _UNUSABLE_WITH_MINIMAL = {
 }
 
 
+def _think(effort: str, *tools: Json) -> Json:
+    return {"model": "gpt-5", "reasoning": {"effort": effort}, "tools": [*tools]}
+
+
 @rule(
     bad_request("The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
     reported("https://github.com/dimagi/open-chat-studio/issues/2583: file_search, the whole error", "2025-12-15"),
@@ -109,18 +113,10 @@ _UNUSABLE_WITH_MINIMAL = {
     when="reasoning",
     reads="tools",
     rejects={
-        "file_search": {
-            "model": "gpt-5",
-            "reasoning": {"effort": "minimal"},
-            "tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}],
-        },
-        "image_gen, web_search": {
-            "model": "gpt-5",
-            "reasoning": {"effort": "minimal"},
-            "tools": [{"type": "image_generation"}, {"type": "web_search"}],
-        },
+        "file_search": _think("minimal", {"type": "file_search", "vector_store_ids": ["vs_1"]}),
+        "image_gen, web_search": _think("minimal", {"type": "image_generation"}, {"type": "web_search"}),
     },
-    accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}, "tools": [{"type": "web_search"}]}],
+    accepts=[_think("low", {"type": "web_search"})],
     fix="Raise the effort or leave these tools out.",
 )
 def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
@@ -193,6 +189,10 @@ IMAGE_ERROR = "image_generation_user_error"
 IMAGE_DEPLOYMENT = "x-ms-oai-image-generation-deployment"
 
 
+def _drawing_error(message: str, code: str) -> ApiError:
+    return bad_request(message, "tools", code, IMAGE_ERROR)
+
+
 def _draw_on_azure(**headers: str) -> Case:
     return Case(
         {"model": "gpt-5.5", "input": "hi", "tools": [{"type": "image_generation"}]},
@@ -202,12 +202,7 @@ def _draw_on_azure(**headers: str) -> Case:
 
 
 @rule(
-    bad_request(
-        f"imagegen deployment must be provided through header: {IMAGE_DEPLOYMENT}",
-        "tools",
-        "invalid_request_error",
-        IMAGE_ERROR,
-    ),
+    _drawing_error(f"imagegen deployment must be provided through header: {IMAGE_DEPLOYMENT}", "invalid_request_error"),
     reported("https://github.com/editor-code-assistant/eca/issues/612: the whole body", "2026-09-18"),
     reported("https://github.com/openai/codex/issues/31815", "2026-07-09"),
     reported("public notes of a live probe: with a namespace `image_gen` too, which alone is accepted", "2026-08-10"),
@@ -238,11 +233,8 @@ def _draw(**settings: str | int) -> Json:
 
 
 @rule(
-    bad_request(
-        "The model '{model}' does not support the 'input_fidelity' parameter.",
-        "tools",
-        "invalid_input_fidelity_model",
-        IMAGE_ERROR,
+    _drawing_error(
+        "The model '{model}' does not support the 'input_fidelity' parameter.", "invalid_input_fidelity_model"
     ),
     reported("public reports of five origins, of the Images API: gpt-image-2", "2026-07-05"),
     reported("the same of both models 2.5, by two origins", "2026-09-20"),
@@ -269,6 +261,10 @@ def image_fidelity_unsupported(request: Request) -> Iterator[Json]:
             yield {"model": model}
 
 
+def _sized(size: str) -> Json:
+    return _draw(model="gpt-image-2", size=size)
+
+
 _DRAWS_AT_ANY_SIZE = re.compile(r"gpt-image-2(-2026.*|\.5-.*)?")
 _SIZE = re.compile(r"([1-9][0-9]{0,9})x([1-9][0-9]{0,9})")
 _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400, 3
@@ -276,7 +272,7 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
 
 
 @rule(
-    bad_request("Invalid size '{size}'. {reason}", "tools", "invalid_value", IMAGE_ERROR),
+    _drawing_error("Invalid size '{size}'. {reason}", "invalid_value"),
     reported("public logs of two programs, with the whole error: too few pixels", "2026-05-20"),
     reported("the records of two more, with the whole error: edges that 16 does not divide", "2026-05-24"),
     reported("public reports of twelve origins, of the Images API: the other reasons", "2026-09"),
@@ -285,21 +281,15 @@ _LONGEST_EDGE, _FEWEST_PIXELS, _MOST_PIXELS, _WIDEST = 3_840, 655_360, 8_294_400
     mentions='"size"',
     since="2026-04-21",
     rejects={
-        ("256x256", "Requested resolution is below the current minimum pixel budget."): _draw(
-            model="gpt-image-2", size="256x256"
-        ),
-        ("2880x1620", "Width and height must both be divisible by 16."): _draw(model="gpt-image-2", size="2880x1620"),
-        ("4096x4096", "The longest edge must be less than or equal to 3840."): _draw(
-            model="gpt-image-2", size="4096x4096"
-        ),
+        ("256x256", "Requested resolution is below the current minimum pixel budget."): _sized("256x256"),
+        ("2880x1620", "Width and height must both be divisible by 16."): _sized("2880x1620"),
+        ("4096x4096", "The longest edge must be less than or equal to 3840."): _sized("4096x4096"),
         ("1424x176", "The maximum supported aspect ratio is 3:1."): _draw(model="gpt-image-2.5-flare", size="1424x176"),
-        ("3840x3408", "Requested resolution exceeds the current pixel budget."): _draw(
-            model="gpt-image-2", size="3840x3408"
-        ),
-        ("0x0", "Expected WIDTHxHEIGHT, for example '1824x1024'."): _draw(model="gpt-image-2", size="0x0"),
+        ("3840x3408", "Requested resolution exceeds the current pixel budget."): _sized("3840x3408"),
+        ("0x0", "Expected WIDTHxHEIGHT, for example '1824x1024'."): _sized("0x0"),
     },
     accepts=[
-        *(_draw(model="gpt-image-2", size=size) for size in ("auto", "1152x640", "3840x1280", "3840x2160")),
+        *map(_sized, ("auto", "1152x640", "3840x1280", "3840x2160")),
         _draw(size="256x256"),
     ],
     fix="Use edges of at most 3840 pixels in steps of 16, a ratio of at most 3:1, 655,360 to 8,294,400 pixels; or `auto`.",
@@ -333,11 +323,8 @@ def _size_problems(size: str) -> Iterator[str]:
 
 
 @rule(
-    bad_request(
-        "Compression less than 100 is not supported for PNG output format",
-        "tools",
-        "invalid_png_output_compression",
-        IMAGE_ERROR,
+    _drawing_error(
+        "Compression less than 100 is not supported for PNG output format", "invalid_png_output_compression"
     ),
     reported("the tests of a public program, with the whole error of the Responses API", "2026"),
     reported("public reports of four more origins, of the Images API", "2026-06-17"),
@@ -360,11 +347,8 @@ def image_compression_of_png(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    bad_request(
-        "Transparent background is not supported for JPEG output format",
-        "tools",
-        "invalid_transparent_background_output_format",
-        IMAGE_ERROR,
+    _drawing_error(
+        "Transparent background is not supported for JPEG output format", "invalid_transparent_background_output_format"
     ),
     reported("the notes of a live probe, with the whole error of the Images API", "2026-08-23"),
     reported("public reports of three more origins: the message", "2026"),
