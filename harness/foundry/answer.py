@@ -22,8 +22,8 @@ from harness.core.json_values import objects_in
 from harness.foundry.access import LIST_RESPONSES, ORIGINS, OWNERS
 from harness.foundry.agent_sessions import note_request
 from harness.foundry.agent_versions import AGENT_SETTINGS, count_served
-from harness.foundry.members import show_object
-from harness.foundry.view import View, join_deltas
+from harness.foundry.answer_members import show_object
+from harness.foundry.response_view import View, join_deltas
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 

@@ -25,7 +25,7 @@ from harness.items import compaction, message
 from harness.items.kind import ITEMS, Item
 from harness.items.mcp import SERVER_TYPES
 from harness.items.transcript import Transcript
-from harness.unscripted.instance import make_instance
+from harness.unscripted.schema_instance import make_instance
 from harness.world.api_call import ApiCall
 from harness.world.mcp_server import needs_approval, needs_client
 from harness.world.world import World

@@ -16,7 +16,7 @@ from harness.contract.compile_schema import (
     unfolded_size,
 )
 from harness.core.errors import ScriptError
-from harness.unscripted.instance import MAX_DEPTH, MAX_STEPS, make_instance
+from harness.unscripted.schema_instance import MAX_DEPTH, MAX_STEPS, make_instance
 from tests.support.cpu_time import cpu_time
 
 NODE = {

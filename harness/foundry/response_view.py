@@ -8,7 +8,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, category_results, filter_result, order_tool
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
-from harness.foundry.members import (
+from harness.foundry.answer_members import (
     ADDED_MEMBERS,
     CATEGORY_ORDER,
     CONTEXT_SINCE,
