@@ -1,7 +1,7 @@
 """The API's requirements for a JSON Schema: an object at the top, arrays with items, closed objects in strict mode."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,17 @@ _MAX_NESTING = 10
 _MAX_ENUM_VALUES = 1_000
 """The maximum number of enum values in one: public reports of five origins, 2025 to 2026."""
 _DEFINITION = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
+
+_TYPES_OF: Mapping[type, frozenset[str]] = {
+    bool: frozenset({"boolean"}),
+    dict: frozenset({"object"}),
+    float: frozenset({"integer", "number"}),
+    int: frozenset({"integer", "number"}),
+    list: frozenset({"array"}),
+    str: frozenset({"string"}),
+    type(None): frozenset({"null"}),
+}
+"""The JSON Schema types of Python's values; a number without a fraction is an integer in either form."""
 
 Path = tuple[str, ...]
 ProblemFinder = Callable[[Json, Path], Iterator[str]]
@@ -157,6 +168,18 @@ def _find_type(schema: Json, name: str, path: Path) -> Path | None:
     return path if types == name else None
 
 
+def _enum_problems(schema: Json, path: Path) -> Iterator[str]:
+    """Yield the values of an `enum` that are not of the schema's type; these problems begin without `In`."""
+    types = schema.get("type")
+    names = [types] if isinstance(types, str) else _array_at(schema, "type")
+    at = tuple(step.replace("anyOf", "anyof") for step in path)
+    yield from (
+        f"context={at!r}, enum value {value} does not validate against {{'type': {types!r}}}."
+        for value in _array_at(schema, "enum")
+        if names and not _TYPES_OF[type(value)] & _texts(names)
+    )
+
+
 def _format_problems(schema: Json, path: Path) -> Iterator[str]:
     """Yield the problems of a string's format; formats of numbers are free, as recorded: `uint8`, `double`."""
     format, at = schema.get("format"), _find_type(schema, "string", path)
@@ -186,6 +209,7 @@ def _strict_problems(root: Json, schema: Json, path: Path) -> Iterator[str]:
     if path and not any(name in schema for name in _SAYS_WHAT_IT_IS):
         yield f"In context={path!r}, schema must have a 'type' key."
     yield from _array_problems(schema, path)
+    yield from _enum_problems(schema, path)
     yield from _format_problems(schema, path)
     at = _find_type(schema, "object", path)
     if at is not None or "properties" in schema:

@@ -58,7 +58,7 @@ class TestCalls:
     def test_calls_of_a_custom_tool_have_its_text(self, client: Client) -> None:
         client.tools = [{"type": "custom", "name": "run"}]
         client.mock.script(custom_tool_call("run", "print(1"))
-        client.ask()
+        client.ask(model="gpt-5")
         assert client.mock.calls.arguments == ["print(1"]
         assert str(client.mock.path) == "agent 1 → run(print(1) unanswered"
 

@@ -55,6 +55,18 @@ NAMED: dict[str, list[Json]] = {
     ],
     "In context=('properties', 'a'), array schema missing items.": [closed(a={"type": "array"})],
     f"In context=('$defs', 'D'), {OPEN}": [{**closed(), "$defs": {"D": {"properties": {}}}}],
+    "context=('properties', 'a'), enum value 0 does not validate against {'type': ['string', 'null']}.": [
+        closed(a={"type": ["string", "null"], "enum": ["x", 0]})
+    ],
+    "context=('properties', 'a'), enum value None does not validate against {'type': 'string'}.": [
+        closed(a={"type": "string", "enum": ["x", None]})
+    ],
+    "context=('properties', 'a'), enum value True does not validate against {'type': 'integer'}.": [
+        closed(a={"type": "integer", "enum": [1, True]})
+    ],
+    "context=('properties', 'a', 'anyof', '1'), enum value x does not validate against {'type': 'null'}.": [
+        closed(a={"anyOf": [{"type": "string", "enum": ["x"]}, {"type": "null", "enum": ["x"]}]})
+    ],
     f"In context=('properties', 'a', 'anyOf', '1'), {EVERY} Missing 'b'.": [
         closed(a={"anyOf": [TEXT, {"type": "object", "additionalProperties": False, "properties": {"b": TEXT}}]})
     ],
@@ -76,6 +88,8 @@ def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: st
         closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]}),
         {**closed(a={"type": "object", "additionalProperties": TEXT}), "required": []},
         closed(a={"type": ["object", "null"], "additionalProperties": False}),
+        closed(a={"type": ["string", "null"], "enum": ["x", None]}, b={"type": "number", "enum": [1, 1.5]}),
+        closed(a={"enum": ["x", 1, None]}),
     ],
 )
 def test_a_closed_schema_has_no_problem(schema: Json) -> None:

@@ -25,7 +25,13 @@ from harness.live import websocket as sockets
 from harness.live.conformance import examine_server as examining
 from harness.live.conformance import scenarios
 from harness.live.conformance.examine_server import examine_server
-from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, STORED_ITEMS, build_questions, minimal_requests
+from harness.live.conformance.questions import (
+    OPTIONAL_ENDPOINTS,
+    STORED_ITEMS,
+    build_questions,
+    minimal_requests,
+    with_model,
+)
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
 from harness.live.conformance.score import Score, score_json, summary_lines
 from harness.live.websocket import ConformanceSocket
@@ -590,7 +596,8 @@ EXAMPLES = [items for declared in item_types().values() for items in declared.ex
 class TestQuestions:
     @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in minimal_requests()])
     def test_the_mock_accepts_every_probe(self, name: str, case: Any) -> None:
-        assert play_case(case).answer.status == 200
+        asked = with_model(case, examining.CUSTOM_TOOL_MODEL) if name == "tools custom" else case
+        assert play_case(asked).answer.status == 200
 
     def test_there_is_a_probe_of_each_kind_that_a_client_runs_itself(self) -> None:
         sent = {item.get("type") for items in EXAMPLES for item in items}

@@ -40,6 +40,8 @@ MAX_FAULTS = 5
 """The number of consecutive requests without a complete answer after which no more are sent."""
 NO_URL_STATUSES = (404, 405, 501)
 NO_KEY_STATUSES = (401, 403)
+CUSTOM_TOOL_MODEL = "gpt-5"
+"""The model that is asked for custom tools in place of DEFAULT_MODEL, which has none."""
 
 
 class _ServerGone(Exception):
@@ -65,8 +67,13 @@ class Examination:
     def send(self, on: str, body: Json | None = None) -> ServerReply:
         """Send a request of a scenario and return the reply; requests for a response get the model."""
         if body is not None and on == CREATE_RESPONSE:
-            body = {"model": self._model, **body}
+            body = {"model": self._model_for(body), **body}
         return self._send_request(on, EXAMPLE_HEADERS, None if body is None else orjson.dumps(body))
+
+    def _model_for(self, body: Json) -> str:
+        """Return the model of a scenario's request: for custom tools, which DEFAULT_MODEL lacks, another one."""
+        types = {tool["type"] for tool in body.get("tools") or ()}
+        return CUSTOM_TOOL_MODEL if self._model == DEFAULT_MODEL and "custom" in types else self._model
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Json], ServerReply]]:

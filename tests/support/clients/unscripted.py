@@ -96,7 +96,7 @@ def results_of(output: Sequence[Json]) -> list[Json]:
 
 def model_for(tools: Sequence[Json]) -> str:
     """Return a model that has these tools."""
-    newest = {"computer", "programmatic_tool_calling"}
+    newest = {"computer", "custom", "programmatic_tool_calling"}
     return "gpt-5.6-sol" if newest & {tool["type"] for tool in tools} else MODEL
 
 

@@ -84,12 +84,13 @@ def changed(made: dict[str, Any], place: int, **members: Any) -> dict[str, Any]:
     return made
 
 
+CUSTOM = {"type": "custom", "name": "c"}
 SEARCHING = {"model": "gpt-5.6-sol", "include": ["web_search_call.action.sources", "reasoning.encrypted_content"]}
 ASKED = {
     "plainly": {},
     "in the background": {"background": True},
     "without obfuscation": {"stream_options": {"include_obfuscation": False}},
-    "with tools": {"tools": [*functions("f"), {"type": "custom", "name": "c"}], "tool_choice": "required"},
+    "with tools": {"tools": [*functions("f"), CUSTOM], "tool_choice": "required", "model": "gpt-5.6-sol"},
     "to be stored nowhere": {**SEARCHING, "store": False},
     "with words of its own": {"text": {"verbosity": "low"}, "metadata": {"a": "b"}, "model": "gpt-5.6-sol"},
     "with limits": {"max_output_tokens": 500, "truncation": "auto", "user": "u", "prompt_cache_key": "k"},

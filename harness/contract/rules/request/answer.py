@@ -100,6 +100,10 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
         "properties": {"a": {"type": ["object", "null"], "properties": {}}},
         "required": ["a"],
     },
+    "context=('properties', 'a'), enum value x does not validate against {'type': 'object'}.": {
+        "properties": {"a": {"type": "object", "properties": {}, "additionalProperties": False, "enum": ["x"]}},
+        "required": ["a"],
+    },
     "[] is not of type 'object', 'boolean'.": {"properties": {"a": []}, "required": ["a"]},
     "In context=(), 'required' is required to be supplied and to be an array including every key in properties. Extra "
     "required key 'a' supplied.": {
@@ -132,6 +136,10 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
     ),
     reported("public reports of nine origins: an object or an array among the types", "2026-09-06"),
     reported("https://github.com/vercel/ai/pull/20621 and eight more origins: propertyNames", "2026-09-10"),
+    reported(
+        "https://github.com/can1357/oh-my-pi/issues/1835 and two more origins: values of an enum of another type",
+        "2026-06-04",
+    ),
     reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
     assumed("that only the objects count as levels, and not the arrays between them"),
     reads=(),

@@ -235,9 +235,15 @@ declare(
     "empty_array",
     """An array must not be empty where its limit asks for a member.""",
     _length_error("empty array", "minimum", "empty_array"),
-    assumed("by analogy with empty_string"),
+    reported("a public log of the whole answer: the allowed domains of a web search", "2025-10-16"),
+    reported("public reports of two origins: the vector stores of a file search", "2026"),
     keyword="minItems:empty",
-    rejects={},
+    rejects={
+        ("tools[0].filters.allowed_domains", "1"): {
+            "tools": [{"type": "web_search", "filters": {"allowed_domains": []}}]
+        },
+        ("tools[0].vector_store_ids", "1"): {"tools": [{"type": "file_search", "vector_store_ids": []}]},
+    },
     fix="Leave it out or give it members.",
 )
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
-from harness.contract.phrasing import exclusive_parameters, missing_exclusive_parameters
+from harness.contract.phrasing import exclusive_parameters, missing_exclusive_parameters, missing_parameter
 from harness.contract.rule import Case, RuleScope, after, assumed, recorded, reported, rule, shape
 from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, OUTPUT
 from harness.core.errors import bad_request
@@ -67,6 +67,7 @@ def mime_type(url: str) -> str:
 
 
 _IMAGE_SOURCES = ("file_id", "image_url")
+_PDF = "data:application/pdf;base64,JVBERi0xLjQ="
 _BARE_IMAGE: Json = {"type": "input_image", "detail": "auto"}
 _EXPECTED_FILE = (
     "Invalid file data: '{path}'. Expected a base64-encoded data URL with a valid file MIME type (e.g. "
@@ -217,6 +218,29 @@ def file_data_base64(request: Request) -> Iterator[Json]:
 
 
 _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\-\s]")
+
+
+@rule(
+    missing_parameter("{path}[{number}]"),
+    reported("a public issue of laravel/ai: a PDF, refused until it was named", "2026-03-27"),
+    reported("a public issue of openai/openai-agents-js: a data URL alone", "2025-07-15"),
+    assumed("the code, that of other missing members; that it holds in tool outputs, too"),
+    mentions="file_data",
+    rejects={
+        ("input[0].content", "1"): body_with_part({"type": "input_file", "file_data": _PDF}),
+        ("input[1].output", "0"): [CALL, {**OUTPUT, "output": [{"type": "input_file", "file_data": _PDF}]}],
+    },
+    accepts=[body_with_part({"type": "input_file", "file_data": _PDF, "filename": "a.pdf"})],
+    fix="Name the file: `filename`, with the extension of its type.",
+)
+def file_without_name(request: Request) -> Iterator[Json]:
+    """A file's data needs a `filename` beside it; the error names only the part."""
+    # Recorded by pydantic/pydantic-ai: of a sound without a name the type is refused, so this is looked at later.
+    for path, part in find_parts(request, "input_file"):
+        if part.get("file_data") is not None and part.get("filename") is None:
+            holder, _, number = path.removesuffix("]").rpartition("[")
+            yield {"path": holder, "number": number}
+
 
 shape(
     __name__,

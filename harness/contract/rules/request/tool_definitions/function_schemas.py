@@ -68,6 +68,10 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
     reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
     reported("public notes of five origins: the paths inside of one type among several", "2026-09-06"),
     reported("https://github.com/mastra-ai/mastra/issues/19273 and eight more origins: propertyNames", "2026-09"),
+    reported(
+        "https://github.com/can1357/oh-my-pi/issues/1835 and two more origins: values of an enum of another type",
+        "2026-06-04",
+    ),
     reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
     reported(
         "https://github.com/SamSaffron/term-llm/pull/180 and four more origins: a required property of free form",
@@ -109,6 +113,9 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         ("f", "In context=('properties', 'a'), array schema missing items."): _function_body(
             strict=False, type="object", properties={"a": {"type": "array"}}
         ),
+        ("f", "context=('properties', 'a', 'anyof', '0'), enum value x does not validate against {'type': 'null'}."): (
+            _function_body(**_closed(a={"anyOf": [{"type": "null", "enum": ["x"]}]}))
+        ),
         ("f", "In context=('properties', 'a', 'anyOf', '0'), 'allOf' is not permitted."): _function_body(
             **_closed(a={"anyOf": [{"allOf": []}]})
         ),
@@ -129,7 +136,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
             **_closed(a={"$ref": "#/definitions/A"}, b={"anyOf": [{"$ref": "#"}, {"type": "null"}]}),
             definitions={"A": {"type": "string", "format": "uuid"}},
         ),
-        _function_body(**_closed(a={"type": "integer", "format": "uint8"})),
+        _function_body(**_closed(a={"type": "integer", "format": "uint8", "enum": [1, 2]})),
         _function_body(type="object", properties={}, additionalProperties=False),
     ],
     fix="Close every object (`additionalProperties: false`), list its `properties` and require them, or set "

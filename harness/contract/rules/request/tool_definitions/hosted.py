@@ -9,7 +9,7 @@ from harness.api.tools import function_namespaces
 from harness.contract.rule import Case, RuleScope, WorldView, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.capability import tool_types
-from harness.core.errors import ApiError, bad_request
+from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(when="tools")
@@ -67,8 +67,28 @@ def tool_unsupported(request: Request, world: WorldView, family: Model | None) -
 def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]:
     if family and family.lacks:
         yield from (
-            {"type": type, "model": request.body["model"]} for type in tool_types(request) if type in family.lacks
+            {"type": type, "model": request.body["model"]}
+            for type in tool_types(request)
+            if type in family.lacks and type != "custom"
         )
+
+
+@rule(
+    bad_request("Invalid value: 'custom'", "tools", "unknown_parameter"),
+    reported("a public report of the whole error, of a model behind a gateway", "2026-05-08"),
+    reported("the tests of a public client of Codex: the whole error, as observed", "2026-08"),
+    reported("public reports of four more origins: gpt-4.1 and gpt-4o-mini, the words", "2026-09"),
+    reads=(),
+    rejects=[_offer("gpt-4.1", {"type": "web_search"}, {"type": "custom", "name": "apply_patch"})],
+    accepts=[
+        _offer("gpt-5", {"type": "custom", "name": "apply_patch"}),
+        _offer("my-deployment", {"type": "custom", "name": "apply_patch"}),
+    ],
+    fix=f"Declare a function with a text as its parameter, or use another model: `{COMMAND} models NAME`.",
+)
+def custom_tool_unsupported(request: Request, family: Model | None) -> bool:
+    """Models before GPT-5 call functions alone; no full stop ends the message."""
+    return family is not None and "custom" in family.lacks and "custom" in tool_types(request)
 
 
 @rule(

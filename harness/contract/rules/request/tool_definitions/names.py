@@ -181,7 +181,7 @@ _RESERVED_BY_ALL = "2026-07-21"
     accepts=[
         Case({"tools": [_PYTHON]}, as_of="2026-07-20"),
         {"tools": [{**_PYTHON, "name": "run_python"}]},
-        {"tools": [{"type": "custom", "name": "python"}]},
+        {"model": "gpt-5", "tools": [{"type": "custom", "name": "python"}]},
     ],
     fix="Give the function another name, such as `run_python`.",
 )
