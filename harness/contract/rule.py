@@ -1,9 +1,9 @@
 """Rules: why the API refuses a request, with the evidence and the examples.
 
 A rule is a function that says whether a request violates it, or, for an error with placeholders, yields what fills them;
-`@rule` adds the API's error. A shape rule (`shape`) belongs to a JSON Schema keyword: it has an error but no function, as
-the schema finds the violation. The function's name is the rule's id, its docstring the documentation, its module the
-area unless the SCOPE before it names another. Source order is precedence: the API reports the first error.
+`@rule` adds the API's error. What belongs to a JSON Schema keyword has a function without a body, as the schema finds the
+violation. The function's name is the rule's id, its docstring the documentation, its module the area unless the SCOPE
+before it names another. Source order is precedence: the API reports the first error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from string import Formatter
-from typing import Any, Literal, Protocol, Required, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Literal, Protocol, Required, TypedDict, TypeVar, Unpack
 
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
@@ -112,7 +112,7 @@ class WorldView(Protocol):
 Facts = Mapping[str, Any]
 RuleCheck = Callable[..., Iterable[Facts]]
 """Finds violations: the facts of each, which fill the placeholders of the error."""
-RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Facts] | bool])
+RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Facts] | bool | None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,76 +286,46 @@ class RuleDeclaration(RuleScope, total=False):
 
 
 def rule(
-    error: ApiError, *sources: Source, **declaration: Unpack[RuleDeclaration]
+    error: ApiError, *sources: Source, keyword: str | None = "x-rule", **declaration: Unpack[RuleDeclaration]
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register a function that finds violations; its parameters are members of the call (CHECK_PARAMETERS).
 
     It returns whether there is one; for an error with placeholders it is a generator of what fills them. `error` is the
     API's answer, `sources` the evidence for it; the last one may say what is assumed.
+
+    Violations that the schema finds need no function: it has neither parameters nor a body. It is the rule for a JSON
+    Schema `keyword` everywhere, or without one where the schema names it (`x-rule`). With None the mock never raises
+    the error: it only occurs in old recordings.
     """
 
     def register(function: RuleFunction) -> RuleFunction:
-        id, signature = function.__name__, inspect.signature(function)
-        is_generator, needs = inspect.isgeneratorfunction(function), tuple(signature.parameters)
-        if not (is_generator or signature.return_annotation in (bool, "bool")) or needs != tuple(
-            name for name in CHECK_PARAMETERS if name in needs
-        ):
-            raise RegistrationError(
-                f"rule {id}: write a generator, or a function that returns a bool, taking some of "
-                f"{', '.join(CHECK_PARAMETERS)}, in this order"
-            )
-        check = cast("RuleCheck", function) if is_generator else _as_check(function)
-        _register(id, function.__module__, inspect.getdoc(function) or "", error, sources, declaration, needs, check)
+        module = function.__module__
+        scope: RuleScope = getattr(sys.modules.get(module), "SCOPE", RuleScope())
+        declared = _make_rule(function, error, sources, keyword, {**scope, **declaration})
+        if problem := _declaration_problem(declared):
+            raise RegistrationError(f"rule {declared.id} in {module} {problem}")
+        RULES.add(declared.id, declared, module)
         return function
 
     return register
 
 
-def _as_check(is_violated: Callable[..., Any]) -> RuleCheck:
-    return lambda *members: ({},) if is_violated(*members) else ()
-
-
-def shape(
-    module: str,
-    id: str,
-    doc: str,
-    error: ApiError,
-    *sources: Source,
-    keyword: str | None = "x-rule",
-    **declaration: Unpack[RuleDeclaration],
-) -> None:
-    """Register the error for a violation of the schema; `module` is the name of the declaring module.
-
-    With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule
-    (`x-rule`). With None the mock never raises the error: it only occurs in old recordings.
-    """
-    _register(id, module, inspect.cleandoc(doc), error, sources, declaration, keyword=keyword)
-
-
-def _register(
-    id: str,
-    module: str,
-    doc: str,
+def _make_rule(
+    function: Callable[..., Any],
     error: ApiError,
     sources: tuple[Source, ...],
+    keyword: str | None,
     declaration: RuleDeclaration,
-    needs: tuple[str, ...] = (),
-    check: RuleCheck | None = None,
-    keyword: str | None = None,
-) -> None:
-    scope: RuleScope = getattr(sys.modules.get(module), "SCOPE", RuleScope())
-    declaration = {**scope, **declaration}
-    until = declaration.get("until", "")
-    declared = Rule(
-        id=id,
-        area=declaration.get("area", module.rpartition(".")[2]),
-        doc=doc,
+) -> Rule:
+    check, needs = _as_check(function), tuple(inspect.signature(function).parameters)
+    rejects, until = _by_words(error.message, declaration["rejects"]), declaration.get("until", "")
+    return Rule(
+        id=function.__name__,
+        area=declaration.get("area", function.__module__.rpartition(".")[2]),
+        doc=inspect.getdoc(function) or "",
         error=error,
         sources=sources,
-        rejects={
-            words: _on_day(example, until)
-            for words, example in _by_words(error.message, declaration["rejects"]).items()
-        },
+        rejects={words: _on_day(example, until) for words, example in rejects.items()},
         accepts=tuple(_on_day(example, until) for example in declaration.get("accepts", ())),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
         when=_as_tuple(declaration.get("when", ())),
@@ -364,15 +334,28 @@ def _register(
         reads=_collect_reads(declaration, needs),
         check=check,
         needs=needs,
-        keyword=keyword,
+        keyword=None if check else keyword,
         fix=declaration.get("fix", ""),
         since=declaration.get("since", ""),
         until=until,
         dialects=_as_tuple(declaration.get("dialects", ())),
     )
-    if problem := _declaration_problem(declared):
-        raise RegistrationError(f"rule {id} in {module} {problem}")
-    RULES.add(id, declared, module)
+
+
+def _as_check(function: Callable[..., Any]) -> RuleCheck | None:
+    """Return what yields the facts of violations; None for a function without a body."""
+    signature = inspect.signature(function)
+    if [*signature.parameters] == [name for name in CHECK_PARAMETERS if name in signature.parameters]:
+        if inspect.isgeneratorfunction(function):
+            return function
+        if signature.return_annotation in (bool, "bool"):
+            return lambda *members: ({},) if function(*members) else ()
+        if signature.return_annotation in (None, "None") and not signature.parameters:
+            return None
+    raise RegistrationError(
+        f"rule {function.__name__}: write a generator, or a function that returns a bool, taking some of "
+        f"{', '.join(CHECK_PARAMETERS)}, in this order"
+    )
 
 
 def _declaration_problem(declared: Rule) -> str | None:

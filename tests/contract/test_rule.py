@@ -18,7 +18,6 @@ from harness.contract.rule import (
     recorded,
     reported,
     rule,
-    shape,
 )
 from harness.core.errors import ApiError, RegistrationError
 
@@ -40,6 +39,13 @@ def cheese(request: Any, world: Any) -> Iterator[dict[str, Any]]:
 def is_hungry(request: Any) -> bool:
     """Who is hungry gets nothing."""
     return bool(request == "hungry")
+
+
+def holes() -> None:
+    """Cheese has holes.
+
+    Many.
+    """
 
 
 def declare(error: ApiError = ERROR, sources: Sequence[Source] = (SEEN,), **words: Any) -> Any:
@@ -116,7 +122,7 @@ class TestADeclaration:
     def test_a_declaration_of_words_for_a_keyword_or_for_a_schema_has_no_function(
         self, named: dict[str, str], keyword: str
     ) -> None:
-        shape(__name__, "holes", "  Cheese has holes.\n\n  Many.", ERROR, SEEN, rejects=EXAMPLE, **named)
+        declare(**named)(holes)
         made = RULES["holes"]
         assert (made.check, made.keyword, made.area) == (None, keyword, "test_rule")
         assert made.doc == "Cheese has holes.\n\nMany."

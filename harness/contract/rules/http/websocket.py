@@ -29,7 +29,7 @@ from harness.contract.phrasing import (
     quote_and_join,
     unsupported_parameter,
 )
-from harness.contract.rule import Case, RuleScope, after, assumed, documented, reported, rule, shape
+from harness.contract.rule import Case, RuleScope, after, assumed, documented, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -322,10 +322,7 @@ def _is_before_gpt_6(model: str, models: Models) -> bool:
     return models.find(model) is not None and not model.startswith("gpt-6")
 
 
-shape(
-    __name__,
-    "successor_creation_failed",
-    """An accepted steer fails when the response that would take it is refused.""",
+@rule(
     bad_request(
         "We couldn't start the next response. Send this steering input again with response.create.",
         code="successor_creation_failed",
@@ -334,3 +331,5 @@ shape(
     rejects=[after(_CREATE_STEERABLE, _steer_case(account=Organization(models=frozenset(["gpt-4.1"]))))],
     fix="Send the input with `response.create`, which says why it is refused.",
 )
+def successor_creation_failed() -> None:
+    """An accepted steer fails when the response that would take it is refused."""

@@ -7,7 +7,7 @@ from typing import Any
 from harness.api.strict_schema import format_problems
 from harness.contract.compile_schema import find_schema_problem
 from harness.contract.phrasing import invalid_type
-from harness.contract.rule import RuleScope, after, assumed, reported, rule, shape
+from harness.contract.rule import RuleScope, after, assumed, reported, rule
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
@@ -18,10 +18,8 @@ SCOPE = RuleScope(area="length")
 _LIVE_TESTS = "https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too"
 _LIVE_TESTS_DATE = "2026-09"
 
-shape(
-    __name__,
-    "context_management_type",
-    """A context is managed by `compaction` alone; a missing kind is reported like other missing members.""",
+
+@rule(
     bad_request("Unsupported context_management type: '{value}'.", "context_management"),
     reported(_LIVE_TESTS, _LIVE_TESTS_DATE),
     reported("a public guide: probes of `compact` and `summarize`", "2026-07-19"),
@@ -30,6 +28,9 @@ shape(
     accepts=[{"context_management": [{"type": "compaction", "compact_threshold": 1000}]}],
     fix='Send `{"type": "compaction"}`.',
 )
+def context_management_type() -> None:
+    """A context is managed by `compaction` alone; a missing kind is reported like other missing members."""
+
 
 _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 

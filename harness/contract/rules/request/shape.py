@@ -1,10 +1,8 @@
 """The error for each JSON Schema keyword: members that are missing, unknown, of another type, too long."""
 
-from functools import partial
-
 from harness.api.http.dialects import PREVIEW_OF_AGENTS
-from harness.contract.phrasing import invalid_type, invalid_value, missing_parameter
-from harness.contract.rule import Case, after, assumed, recorded, reported, shape
+from harness.contract import phrasing
+from harness.contract.rule import Case, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_PROJECT_CONVERSATION,
     HELPER_REFERENCE,
@@ -31,6 +29,11 @@ def _length_error(problem: str, bound: str, code: str) -> ApiError:
     )
 
 
+def _number_error(problem: str, sign: str, code: str) -> ApiError:
+    said = f"{{numeric}} {problem} value. Expected a value {sign} {{limit}}, but got {{value}} instead."
+    return _path_error(f"Invalid '{{path}}': {said}", code)
+
+
 _CONVERSATIONS_ALONE = (
     Case({"agent_reference": HELPER_REFERENCE, "conversation": "{0.id}"}, on=ON_FOUNDRY),
     Case({"agent_reference": HELPER_REFERENCE, "conversation": "{0.id}", "max_output_tokens": 300}, on=ON_FOUNDRY),
@@ -38,15 +41,9 @@ _CONVERSATIONS_ALONE = (
     Case({"conversation": {"id": "{0.id}"}, "stream": True}, on=ON_AGENT),
 )
 
-declare = partial(shape, __name__)
 
-declare(
-    "missing_required_parameter",
-    """Required members must be present.
-
-    `model`, then `input`, are looked for before anything else in the body.
-    """,
-    missing_parameter("{path}"),
+@rule(
+    phrasing.missing_parameter("{path}"),
     PROBED,
     recorded("maruel/genai"),
     keyword="required",
@@ -64,13 +61,14 @@ declare(
     ],
     fix="Add the member that `param` names.",
 )
+def missing_required_parameter() -> None:
+    """Required members must be present.
 
-declare(
-    "unknown_parameter",
-    """Unknown members are refused, at the top level before any other fault of a field.
+    `model`, then `input`, are looked for before anything else in the body.
+    """
 
-    At the top level a near miss (two edits at most) is suggested, unless the body has that member already.
-    """,
+
+@rule(
     _path_error("Unknown parameter: '{path}'.{hint}", "unknown_parameter"),
     PROBED,
     keyword="additionalProperties",
@@ -96,13 +94,14 @@ declare(
     ],
     fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
 )
+def unknown_parameter() -> None:
+    """Unknown members are refused, at the top level before any other fault of a field.
 
-declare(
-    "moved_parameter",
-    """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
+    At the top level a near miss (two edits at most) is suggested, unless the body has that member already.
+    """
 
-    The error has no `param`: recorded for `response_format`, probed for `messages`. `max_tokens` is simply unknown.
-    """,
+
+@rule(
     bad_request(
         "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
         "parameter. See the API documentation for more information: "
@@ -120,25 +119,30 @@ declare(
     },
     fix="Use the member the message names.",
 )
+def moved_parameter() -> None:
+    """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
 
-declare(
-    "null_parameter",
-    """`model` and `input` cannot be null.
+    The error has no `param`: recorded for `response_format`, probed for `messages`. `max_tokens` is simply unknown.
+    """
 
-    The API's message calls null an object. Every other null at the top level counts as absent.
-    """,
-    invalid_type("{path}", "a string", "an object"),
+
+@rule(
+    phrasing.invalid_type("{path}", "a string", "an object"),
     PROBED,
     keyword="null",
     rejects={"model": {"model": None}, "input": {"input": None}},
     accepts=[{"temperature": None, "tools": None, "previous_response_id": None, "text": None}],
     fix="Leave the member out or give it a value.",
 )
+def null_parameter() -> None:
+    """`model` and `input` cannot be null.
 
-declare(
-    "invalid_type",
-    """A value must have the JSON type its place asks for.""",
-    invalid_type("{path}", "{expected}"),
+    The API's message calls null an object. Every other null at the top level counts as absent.
+    """
+
+
+@rule(
+    phrasing.invalid_type("{path}", "{expected}"),
     PROBED,
     keyword="type",
     rejects={
@@ -152,11 +156,12 @@ declare(
     },
     fix="Send the type the message expects; inside items null is not the same as absent.",
 )
+def invalid_type() -> None:
+    """A value must have the JSON type its place asks for."""
 
-declare(
-    "invalid_value",
-    """A value must be one of the listed ones.""",
-    invalid_value(),
+
+@rule(
+    phrasing.invalid_value(),
     PROBED,
     keyword="enum",
     rejects={
@@ -169,40 +174,44 @@ declare(
     },
     fix="Use one of the values the message lists.",
 )
+def invalid_value() -> None:
+    """A value must be one of the listed ones."""
 
-declare(
-    "string_above_max_length",
-    """A string must not be longer than its limit.""",
+
+@rule(
     _length_error("string too long", "maximum", "string_above_max_length"),
     reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
     keyword="maxLength",
     rejects={("prompt_cache_key", "64", "70"): {"prompt_cache_key": "k" * 70}},
     fix="Shorten it.",
 )
+def string_above_max_length() -> None:
+    """A string must not be longer than its limit."""
 
-declare(
-    "empty_string",
-    """A string must not be empty where its limit asks for a character.""",
+
+@rule(
     _length_error("empty string", "minimum", "empty_string"),
     reported("public reports of two origins", "2026"),
     keyword="minLength:empty",
     rejects={("input[0].name", "1"): [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]},
     fix="Give it a value.",
 )
+def empty_string() -> None:
+    """A string must not be empty where its limit asks for a character."""
 
-declare(
-    "string_below_min_length",
-    """A string must not be shorter than its limit.""",
+
+@rule(
     _length_error("string too short", "minimum", "string_below_min_length"),
     assumed("by analogy with string_above_max_length; no minimum over 1 is known on this surface"),
     keyword="minLength",
     rejects={},
     fix="Lengthen it.",
 )
+def string_below_min_length() -> None:
+    """A string must not be shorter than its limit."""
 
-declare(
-    "string_pattern",
-    """A string must match the pattern of its place.""",
+
+@rule(
     _path_error(
         "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
         "invalid_value",
@@ -216,10 +225,11 @@ declare(
     },
     fix="Use only characters that the pattern allows.",
 )
+def string_pattern() -> None:
+    """A string must match the pattern of its place."""
 
-declare(
-    "array_above_max_length",
-    """An array must not be longer than its limit.""",
+
+@rule(
     _length_error("array too long", "maximum", "array_above_max_length"),
     reported("public reports of two origins", "2026"),
     keyword="maxItems",
@@ -230,10 +240,11 @@ declare(
     },
     fix="Send fewer, or in several requests.",
 )
+def array_above_max_length() -> None:
+    """An array must not be longer than its limit."""
 
-declare(
-    "empty_array",
-    """An array must not be empty where its limit asks for a member.""",
+
+@rule(
     _length_error("empty array", "minimum", "empty_array"),
     reported("a public log of the whole answer: the allowed domains of a web search", "2025-10-16"),
     reported("public reports of two origins: the vector stores of a file search", "2026"),
@@ -246,48 +257,46 @@ declare(
     },
     fix="Leave it out or give it members.",
 )
+def empty_array() -> None:
+    """An array must not be empty where its limit asks for a member."""
 
-declare(
-    "array_below_min_length",
-    """An array must not be shorter than its limit.""",
+
+@rule(
     _length_error("array too short", "minimum", "array_below_min_length"),
     assumed("by analogy with array_above_max_length"),
     keyword="minItems",
     rejects={},
     fix="Add members.",
 )
+def array_below_min_length() -> None:
+    """An array must not be shorter than its limit."""
 
-for _word, _sign, _keyword, _side in (
-    ("below minimum", ">=", "minimum", "min"),
-    ("above maximum", "<=", "maximum", "max"),
-):
-    declare(
-        f"number_{_word.replace(' ', '_')}",
-        f"""A number must not be {_word.replace(" ", " its ")}; the code names its kind, integer or decimal.""",
-        _path_error(
-            f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
-            f"{{numeric}}_{_word.split()[0]}_{_side}_value",
-        ),
-        recorded("maruel/genai"),
-        PROBED,
-        keyword=_keyword,
-        rejects={
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 8 instead.": {
-                "max_output_tokens": 8
-            }
-        }
-        if _side == "min"
-        else {
-            "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.": {
-                "temperature": 3
-            }
-        },
-        fix="Use a value within the bound.",
-    )
 
-declare(
-    "object_above_max_properties",
-    """An object must not have more members than its limit.""",
+@rule(
+    _number_error("below minimum", ">=", "{numeric}_below_min_value"),
+    recorded("maruel/genai"),
+    PROBED,
+    keyword="minimum",
+    rejects={("max_output_tokens", "integer", "16", "8"): {"max_output_tokens": 8}},
+    fix="Use a value within the bound.",
+)
+def number_below_minimum() -> None:
+    """A number must not be below its minimum; the code names its kind, integer or decimal."""
+
+
+@rule(
+    _number_error("above maximum", "<=", "{numeric}_above_max_value"),
+    recorded("maruel/genai"),
+    PROBED,
+    keyword="maximum",
+    rejects={("temperature", "decimal", "2", "3"): {"temperature": 3}},
+    fix="Use a value within the bound.",
+)
+def number_above_maximum() -> None:
+    """A number must not be above its maximum; the code names its kind, integer or decimal."""
+
+
+@rule(
     _path_error(
         "Invalid '{path}': too many properties. Expected an object with at most {limit} properties, but got an object with "
         "{length} properties instead.",
@@ -298,10 +307,11 @@ declare(
     rejects={("metadata", "16", "17"): {"metadata": {f"k{number}": "v" for number in range(17)}}},
     fix="Send fewer.",
 )
+def object_above_max_properties() -> None:
+    """An object must not have more members than its limit."""
 
-declare(
-    "property_name_above_max_length",
-    """The name of a metadata member must not be longer than its limit; the message abbreviates it.""",
+
+@rule(
     bad_request(
         "Invalid property name in '{path}': '{name}' is too long. Expected a string with maximum length {limit}, but got a "
         "string with length {length} instead.",
@@ -313,13 +323,16 @@ declare(
     rejects={("metadata", "kkk...kkk", "64", "65"): {"metadata": {"k" * 65: "v"}}},
     fix="Shorten the name.",
 )
+def property_name_above_max_length() -> None:
+    """The name of a metadata member must not be longer than its limit; the message abbreviates it."""
 
-declare(
-    "unexplained",
-    """The body breaks the schema in a way no other rule has words for.""",
+
+@rule(
     _path_error("Invalid value for '{path}'.", "invalid_value"),
     assumed("the last resort"),
     keyword="unexplained",
     rejects={},
     fix="Compare the value at `param` with the API's documentation.",
 )
+def unexplained() -> None:
+    """The body breaks the schema in a way no other rule has words for."""

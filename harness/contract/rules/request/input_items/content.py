@@ -1,12 +1,11 @@
 """The form of items: content parts by role and in tool outputs, ids. The schema finds most of these violations."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
 from harness.contract.phrasing import invalid_id, invalid_value
-from harness.contract.rule import RuleScope, assumed, recorded, reported, rule, shape
+from harness.contract.rule import RuleScope, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
@@ -24,14 +23,7 @@ def _part(type: str, **members: str) -> dict[str, str]:
     return {"type": type, **members}
 
 
-declare = partial(shape, __name__)
-
-declare(
-    "content_part_type",
-    """A part's `type` must be one of the nine the API knows; `param` ends in `.type`.
-
-    Parts of Chat Completions (`text`, `image_url`, `file`) end here.
-    """,
+@rule(
     _INVALID_VALUE,
     PROBED,
     reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14"),
@@ -41,13 +33,14 @@ declare(
     },
     fix="Use `input_text`, `input_image`, `input_file` in user turns, `output_text` and `refusal` in assistant turns.",
 )
+def content_part_type() -> None:
+    """A part's `type` must be one of the nine the API knows; `param` ends in `.type`.
 
-declare(
-    "assistant_content",
-    """An assistant message holds `output_text` and `refusal` parts only, or a string.
+    Parts of Chat Completions (`text`, `image_url`, `file`) end here.
+    """
 
-    A part that is known but belongs elsewhere (`input_file`, `input_text` …) is reported at the part, without `.type`.
-    """,
+
+@rule(
     _INVALID_VALUE,
     PROBED,
     reported("public reports of three more origins", "2026-08-01"),
@@ -69,10 +62,14 @@ declare(
     ],
     fix="Send what the assistant said as `output_text`; a file it made goes into a user turn as `input_file`.",
 )
+def assistant_content() -> None:
+    """An assistant message holds `output_text` and `refusal` parts only, or a string.
 
-declare(
-    "user_content",
-    """A user, system or developer message holds input parts only, or a string.""",
+    A part that is known but belongs elsewhere (`input_file`, `input_text` …) is reported at the part, without `.type`.
+    """
+
+
+@rule(
     _INVALID_VALUE,
     PROBED,
     reported("public reports with shorter lists", "2025"),
@@ -84,10 +81,11 @@ declare(
     accepts=[{"input": [{"role": role, "content": [_part("input_text", text="x")]}]} for role in ("user", "system")],
     fix="Use `input_text` for what a user says.",
 )
+def user_content() -> None:
+    """A user, system or developer message holds input parts only, or a string."""
 
-declare(
-    "tool_output_content",
-    """The array form of a tool output holds input parts only.""",
+
+@rule(
     _INVALID_VALUE,
     reported("public reports of two origins", "2026-08"),
     rejects={
@@ -99,10 +97,11 @@ declare(
     accepts=[[CALL, {**OUTPUT, "output": [_part("input_text", text="x")]}]],
     fix="Use `input_text` for what a tool returns.",
 )
+def tool_output_content() -> None:
+    """The array form of a tool output holds input parts only."""
 
-declare(
-    "web_search_action",
-    """A web search action is a search, an opened page or a find in a page.""",
+
+@rule(
     _INVALID_VALUE,
     reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
     rejects={
@@ -112,6 +111,9 @@ declare(
     },
     fix="Send the item back as the API returned it, or leave it out.",
 )
+def web_search_action() -> None:
+    """A web search action is a search, an opened page or a find in a page."""
+
 
 _SEARCH: Json = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
 _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
@@ -159,14 +161,7 @@ def _call_body(id: str) -> Json:
     return {"input": [{"type": "function_call", "id": id, "call_id": "call_1", "name": "f", "arguments": "{}"}, OUTPUT]}
 
 
-shape(
-    __name__,
-    "item_id_characters",
-    """An item's `id` holds letters, digits, underscores and dashes, and does not end in an underscore.
-
-    So does `previous_response_id`, whose end is not known to matter. An empty id is refused with the same words; the
-    characters are looked at before the prefix.
-    """,
+@rule(
     bad_request(
         "Invalid '{path}': '{value}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
         "contained additional characters.",
@@ -191,14 +186,15 @@ shape(
     accepts=[_call_body("fc_abcDEF-"), _call_body("fc__abcDEF"), _call_body("fc_abcDEF9")],
     fix="Send the id the API gave, or none: items need no id.",
 )
+def item_id_characters() -> None:
+    """An item's `id` holds letters, digits, underscores and dashes, and does not end in an underscore.
 
-shape(
-    __name__,
-    "item_id_prefix",
-    """An item's `id` must begin with the prefix of its kind: `msg`, `rs`, `fc`, `ctc` …
+    So does `previous_response_id`, whose end is not known to matter. An empty id is refused with the same words; the
+    characters are looked at before the prefix.
+    """
 
-    The prefix is compared without its underscore. An id that is absent is fine.
-    """,
+
+@rule(
     invalid_id("{path}", "{prefix}", "{value}"),
     reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
     reported("public reports of six more origins", "2026-08"),
@@ -226,6 +222,11 @@ shape(
     ],
     fix="Do not make ids up: send the one the API gave, or none.",
 )
+def item_id_prefix() -> None:
+    """An item's `id` must begin with the prefix of its kind: `msg`, `rs`, `fc`, `ctc` …
+
+    The prefix is compared without its underscore. An id that is absent is fine.
+    """
 
 
 @rule(

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from harness.api.models import Model
 from harness.contract.phrasing import invalid_value, quote_and_join
-from harness.contract.rule import RuleScope, after, assumed, documented, reported, rule, shape
+from harness.contract.rule import RuleScope, after, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.errors import ApiError, bad_request
@@ -14,13 +14,8 @@ from harness.items.kind import item_types
 
 ITEM_TYPES = quote_and_join(sorted(item_types()), "and")
 
-shape(
-    __name__,
-    "input_item_type",
-    """An item's `type` must be a known one; an item without it is judged as a message by its `role`.
 
-    `param` is the item, not its `type`. A type that is no string is printed empty.
-    """,
+@rule(
     invalid_value(),
     PROBED,
     reported("public reports of 2025 with a shorter list", "2025"),
@@ -30,11 +25,14 @@ shape(
     },
     fix="Send items as the API returned them; a message needs no `type`.",
 )
+def input_item_type() -> None:
+    """An item's `type` must be a known one; an item without it is judged as a message by its `role`.
 
-shape(
-    __name__,
-    "input_item_role",
-    """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
+    `param` is the item, not its `type`. A type that is no string is printed empty.
+    """
+
+
+@rule(
     invalid_value(),
     PROBED,
     reported("public report of another origin", "2026"),
@@ -48,6 +46,8 @@ shape(
     ],
     fix="Tool results are `function_call_output` items, not messages with the role `tool`.",
 )
+def input_item_role() -> None:
+    """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item."""
 
 
 @rule(

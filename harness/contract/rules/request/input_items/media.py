@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE_DIALECTS
 from harness.contract.phrasing import exclusive_parameters, missing_exclusive_parameters, missing_parameter
-from harness.contract.rule import Case, RuleScope, after, assumed, recorded, reported, rule, shape
+from harness.contract.rule import Case, RuleScope, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, CREATE_CONVERSATION, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -242,10 +242,7 @@ def file_without_name(request: Request) -> Iterator[Json]:
             yield {"path": holder, "number": number}
 
 
-shape(
-    __name__,
-    "file_needs_pdf",
-    "A file had to be a PDF; texts and office documents have been accepted since.",
+@rule(
     bad_request(
         "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
     ),
@@ -257,3 +254,5 @@ shape(
     until="2025-07",
     fix="Nothing is wrong any more: record the exchange again.",
 )
+def file_needs_pdf() -> None:
+    """A file had to be a PDF; texts and office documents have been accepted since."""

@@ -27,7 +27,6 @@ from harness.contract.rule import (
     recorded,
     reported,
     rule,
-    shape,
 )
 from harness.contract.rules.example_requests import ASK, CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
@@ -217,16 +216,16 @@ def encrypted_content_invalid(world: WorldView, transcript: Transcript, family: 
 
 SCOPE = RuleScope(area="reasoning")
 
-shape(
-    __name__,
-    "effort_number",
-    """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
+
+@rule(
     invalid_type("{path}", "one of 'minimal', 'low', 'medium', or 'high'", "an integer"),
     PROBED,
     rejects={"reasoning.effort": {"reasoning": {"effort": 5}}},
     accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],
     fix="Use one of the listed values.",
 )
+def effort_number() -> None:
+    """`reasoning.effort` is a word; a number is refused with the list of the first models."""
 
 
 def _after_reasoning_only(request: Json) -> Iterator[Case]:
