@@ -43,8 +43,7 @@ _MAX_CLIENTS = 3
 
 def block_providers(item: pytest.Item) -> AbstractContextManager[None]:
     """Block connections to providers during a `with` block."""
-    from harness.api.http.dialects import provider_of_host
-    from harness.cassettes.recording.block_network import block_network
+    from harness.cassettes.recording.block_network import block_network, is_provider
 
     refused: dict[str, Cause] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
 
@@ -55,7 +54,7 @@ def block_providers(item: pytest.Item) -> AbstractContextManager[None]:
             refused[address] = _explain(item, address)
         return refused[address].what
 
-    return block_network(refuse, lambda host: bool(provider_of_host(host.rstrip("."), "")))
+    return block_network(refuse, is_provider)
 
 
 def replace_refused(item: pytest.Item, outcome: Result[None]) -> None:

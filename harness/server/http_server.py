@@ -32,7 +32,7 @@ from harness.server.transport.connection import HttpConnection
 from harness.server.transport.deliver import deliver, send_answer
 from harness.server.transport.exchange import MAX_BODY_SIZE
 from harness.server.transport.request_parser import RequestHead
-from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
+from harness.server.transport.stoppable_server import StoppableServer
 from harness.server.transport.upload_spool import read_form
 
 DEFECT_FIX = "This is a defect of the harness: report it with the traceback that the server printed."
@@ -268,7 +268,7 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
     if isinstance(app, App):
         protocol = partial(protocol, service=app)
     return uvicorn.Config(
-        cast("Any", end_when_cancelled(app)),
+        cast("Any", app),
         http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,
         log_level="warning",
         access_log=False,

@@ -53,7 +53,6 @@ class MockApi(KeyedWorlds):
 
     has_courier = True
     can_hold = True
-    """How many processes answer at this address, each with Worlds of its own."""
 
     def __init__(
         self,

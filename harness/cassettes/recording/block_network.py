@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from harness.api.http.dialects import provider_of_host
 from harness.core.errors import HarnessError
 
 WEBSOCKET_OPENERS = (
@@ -114,6 +115,11 @@ def is_this_machine(host: Any) -> bool:
     except ValueError:
         return name in ("", "localhost") or name.endswith(".localhost")
     return address.is_loopback or address.is_unspecified
+
+
+def is_provider(host: str) -> bool:
+    """Return whether a host is a provider's."""
+    return bool(provider_of_host(host.rstrip("."), ""))
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from concurrent.futures import Future
 import uvicorn
 
 from harness.core.limits import collect_new_garbage
-from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 
 TICK = 0.1
@@ -94,18 +93,3 @@ class StoppableServer(uvicorn.Server):
     @property
     def _is_busy(self) -> bool:
         return bool(self.server_state.connections or self.server_state.tasks)
-
-
-def end_when_cancelled(app: AsgiApp) -> AsgiApp:
-    """Wrap an ASGI app so that it ends without an error when the server cancels a request.
-
-    uvicorn would log the cancellation as an error of the app.
-    """
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await app(scope, receive, send)
-        except asyncio.CancelledError:
-            return
-
-    return serve
