@@ -11,6 +11,7 @@ from harness.contract.rules.example_requests import (
     ON_PREVIEW,
 )
 from harness.core.errors import ApiError, bad_request
+from harness.core.exchange import Json
 
 PROBE_ADDRESS = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
 PROBE_DATE = "2026-08-30"
@@ -141,6 +142,13 @@ def null_parameter() -> None:
     """
 
 
+_SKILLED: Json = {
+    "type": "container_auto",
+    "skills": [{"type": "skill_reference", "skill_id": "skill_1", "version": version} for version in (2, "latest")],
+}
+_RANKED: Json = {"ranker": "default-2024-08-21", "score_threshold": 0.5}
+
+
 @rule(
     phrasing.invalid_type("{path}", "{expected}"),
     PROBED,
@@ -154,6 +162,7 @@ def null_parameter() -> None:
         ("store", "a boolean", "a string"): {"store": "yes"},
         ("input[0].content", "one of an array of objects or string", "null"): [{"role": "assistant", "content": None}],
     },
+    accepts=[{"model": "gpt-5.4", "tools": [{"type": "shell", "environment": _SKILLED}]}],
     fix="Send the type the message expects; inside items null is not the same as absent.",
 )
 def invalid_type() -> None:
@@ -172,6 +181,7 @@ def invalid_type() -> None:
             {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "ogg"}}]}
         ],
     },
+    accepts=[{"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"], "ranking_options": _RANKED}]}],
     fix="Use one of the values the message lists.",
 )
 def invalid_value() -> None:
