@@ -13,8 +13,10 @@ from harness.analysis.call_ledger import APPROVAL_TYPES, concerns_approvals
 from harness.analysis.prompt_prefix import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
+from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.project_types import PROMPT, NamedAgent
 from harness.api.resources.containers import CODE_CALL
+from harness.api.responses import FullItem, filter_item
 from harness.api.tokens import count_words, make_usage
 from harness.api.tools import all_tools, declared_tools, namespace_of
 from harness.contract.rules.request.limits import exceeds_window
@@ -28,7 +30,7 @@ from harness.world.cache_misses import diagnose
 from harness.world.mcp_server import name_approvals
 from harness.world.prompt_cache import LEAST_TOKENS, CachedPrompt
 from harness.world.script import PlayedTurn
-from harness.world.store import PendingResponse
+from harness.world.store import PendingResponse, Store
 from harness.world.world import World
 
 _UNAVAILABLE: Json = {"type": "unavailable"}
@@ -164,9 +166,41 @@ def _complete_output(items: Sequence[Json], body: Json, encrypts: bool, now: int
     """Add encrypted content to an output, apply the request's `include`, and create the containers that it uses."""
     include = body.get("include") or ()
     encrypted = "reasoning.encrypted_content" in include or encrypts
-    output = world.apply_include(world.add_encrypted_content(items, encrypted, now), include)
+    output = _apply_include(_add_encrypted_content(items, encrypted, now, world), include, world.store)
     _note_containers(body, output, world)
     return output
+
+
+def _add_encrypted_content(output: Sequence[Json], included: bool, now: int, world: World) -> Sequence[Json]:
+    """Return output with encrypted reasoning if the request includes it; ciphertexts from scripts are now accepted.
+
+    A ciphertext of None is always generated.
+    """
+    for item in output:
+        if text := item.get("encrypted_content"):
+            # A script may replay a recorded ciphertext, which the client then sends back.
+            world.store.encrypted_contents[text] = item["id"]
+    return [
+        _encrypt_item(item, world.account.name, now)
+        if (included and item["type"] == "reasoning") or item.get("encrypted_content", "") is None
+        else item
+        for item in output
+    ]
+
+
+def _encrypt_item(item: Json, account: str, now: int) -> Json:
+    text = item.get("encrypted_content") or make_encrypted_content(ContentOwner(account, item["id"]), now)
+    made, head = {**item, "encrypted_content": text}, {name: item[name] for name in ("id", "type")}
+    return head | {name: made[name] for name in sorted(made) if name not in head}
+
+
+def _apply_include(output: Sequence[Json], include: Sequence[str], store: Store) -> list[Json]:
+    """Return output as a request with this `include` shows it; the full items are stored for a later `include`."""
+    shown = [filter_item(item, include) for item in output]
+    for full, item in zip(output, shown, strict=True):
+        if item is not full:
+            store.unfiltered_items[full["id"]] = FullItem(full, include)
+    return shown
 
 
 def _name_agents(turn: Sequence[Item]) -> Sequence[Item]:

@@ -100,8 +100,7 @@ class ConnectionWorld:
         self.prompt_cache = world.prompt_cache
         self.problems, self.tick, self.gate = world.problems, world.tick, world.gate
         self.note_arrival = world.note_arrival
-        self.add_item_ids, self.add_encrypted_content = world.add_item_ids, world.add_encrypted_content
-        self.apply_include, self.copy_to_container = world.apply_include, world.copy_to_container
+        self.add_item_ids, self.copy_to_container = world.add_item_ids, world.copy_to_container
 
     @property
     def age(self) -> int:

@@ -15,12 +15,10 @@ from harness.analysis.judgement import LENIENT, ClientJudgement
 from harness.analysis.path import PathClaim
 from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
-from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import check_dialect
 from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
-from harness.api.responses import FullItem, filter_item
 from harness.contract.overrides import Overrides
 from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
@@ -319,37 +317,6 @@ class World:
             else {"id": self.ids.item(id_prefix(item["type"], in_project=in_project), owner, now), **item}
             for item in items
         ]
-
-    def add_encrypted_content(self, output: Sequence[Json], included: bool, now: int) -> Sequence[Json]:
-        """Return output with encrypted reasoning if the request includes it; ciphertexts from scripts are now accepted.
-
-        A ciphertext of None is always generated.
-        """
-        for item in output:
-            if text := item.get("encrypted_content"):
-                # A script may replay a recorded ciphertext, which the client then sends back.
-                self.store.encrypted_contents[text] = item["id"]
-        return [
-            self._encrypt_item(item, now)
-            if (included and item["type"] == "reasoning") or item.get("encrypted_content", "") is None
-            else item
-            for item in output
-        ]
-
-    def _encrypt_item(self, item: Json, now: int) -> Json:
-        text = item.get("encrypted_content") or make_encrypted_content(ContentOwner(self.account.name, item["id"]), now)
-        made, head = {**item, "encrypted_content": text}, {name: item[name] for name in ("id", "type")}
-        return head | {name: made[name] for name in sorted(made) if name not in head}
-
-    def apply_include(self, output: Sequence[Json], include: Sequence[str]) -> list[Json]:
-        """Return output as a request with this `include` shows it; the full items are stored for a later `include`."""
-        return [self._filter_item(item, include) for item in output]
-
-    def _filter_item(self, item: Json, include: Sequence[str]) -> Json:
-        shown = filter_item(item, include)
-        if shown is not item:
-            self.store.unfiltered_items[item["id"]] = FullItem(item, include)
-        return shown
 
     def add_container(self, body: Json) -> str:
         """Create a container from a body of `POST /containers`, with its files; returns its id."""
