@@ -12,7 +12,6 @@ from itertools import zip_longest
 from typing import Any
 
 from harness.analysis.history.history import History, collect_sent
-from harness.analysis.history.items import describe_item
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import ToolResults
 from harness.contract.rule import Case, after
@@ -75,11 +74,6 @@ class Loss:
 
 LOSSES: Registry[Loss] = Registry("loss")
 """Every loss by id; filled by importing `harness.analysis.losses`."""
-
-
-def facts_about(at: str, said: int | None, item: Json, **more: Any) -> LossFacts:
-    """Return the facts of a loss at a place of a request: `what` was lost there is an item that exchange `said` has."""
-    return {"at": at, "said": said, "what": describe_item(item), **more}
 
 
 def loss(

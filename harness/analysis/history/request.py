@@ -13,6 +13,7 @@ from harness.analysis.history.items import (
     ItemKey,
     answered_id,
     client_call_id,
+    describe_item,
     extend_hash,
     is_assistant,
     item_key,
@@ -127,6 +128,11 @@ class GrowingSequence(Sequence[T]):
         return held.values[place - held.start]
 
 
+def facts_about(at: str, said: int | None, item: Json, **more: Any) -> Json:
+    """Return the facts of a loss at a place of a request: `what` was lost there is an item that exchange `said` has."""
+    return {"at": at, "said": said, "what": describe_item(item), **more}
+
+
 FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response that no request can continue; `cut off` means that the connection broke."""
 
@@ -227,6 +233,12 @@ class HistoryRequest:
         return keys[len(keys) - count :] if count else ()
 
     @cached_property
+    def turn(self) -> Sequence[PlacedItem]:
+        """The input items after the last user message: what the model has done since, and the outputs of its calls."""
+        spoken = [index for index, (_, item) in enumerate(self.placed_items) if item.get("role") == "user"]
+        return self.placed_items[spoken[-1] + 1 :] if spoken else self.placed_items
+
+    @cached_property
     def assistant_messages(self) -> Sequence[PlacedItem]:
         """The assistant's messages among the input items, each with its place."""
         return [placed for placed in self.placed_items if is_assistant(placed[1])]
@@ -304,6 +316,10 @@ class OutputItem:
     def number(self) -> int:
         """The number of the exchange with the answer."""
         return self.reply.number
+
+    def lost(self, at: str, **more: Any) -> Json:
+        """Return the facts of a loss of this item at a place of a request."""
+        return facts_about(at, self.number, self.item, **more)
 
     @property
     def annotation_count(self) -> int:

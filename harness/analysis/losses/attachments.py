@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.request import HistoryRequest, PlacedItem
-from harness.analysis.loss import LossFacts, ask, facts_about, loss, output, user
+from harness.analysis.history.request import HistoryRequest, PlacedItem, facts_about
+from harness.analysis.loss import LossFacts, ask, loss, output, user
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote

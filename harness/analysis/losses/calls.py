@@ -8,8 +8,8 @@ import orjson
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, client_call_id, is_assistant, is_hosted, item_type, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import PROMPT, TOOLS, LossFacts, ask, body, call, chained, facts_about, loss, output, user
+from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
+from harness.analysis.loss import PROMPT, TOOLS, LossFacts, ask, body, call, chained, loss, output, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -88,13 +88,11 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     for place, id, _ in request.outputs:
         if id not in calls and (made := history.by_call.get(id)):
             where = "is not in this request, although its output is"
-            yield facts_about(place, made[-1].number, made[-1].item, where=where)
+            yield made[-1].lost(place, where=where)
     if history.open_calls:
         yield from _find_unanswered_calls(request, history, calls)
     for place, original in _find_forgotten_calls(request, history, calls):
-        yield facts_about(
-            place, original.number, original.item, where="is missing from this request, and so is its output"
-        )
+        yield original.lost(place, where="is missing from this request, and so is its output")
 
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
@@ -111,9 +109,7 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
             and content_of(original.item) not in renamed
             and not _is_retold(original.item, request)
         ):
-            yield facts_about(
-                place, original.number, original.item, where="is neither in this request nor answered in any other"
-            )
+            yield original.lost(place, where="is neither in this request nor answered in any other")
 
 
 def _is_retold(call: Json, request: HistoryRequest) -> bool:
@@ -270,7 +266,7 @@ def _find_changed_hosted(request: HistoryRequest, history: History) -> Iterator[
                 was, now = ({key: call[key] for key in shared} for call in (was, now))
             if was and was != now and (now or item.get(name) == ""):
                 changed = {"member": name, "was": shorten_json(was), "now": shorten_json(now or "")}
-                yield facts_about(f"{place}.{name}", original.number, original.item, **changed)
+                yield original.lost(f"{place}.{name}", **changed)
                 break
 
 

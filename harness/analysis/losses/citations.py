@@ -9,7 +9,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import message_text, notes_of
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.history.text_index import describe_edit, is_similar_text, letters_of
-from harness.analysis.loss import LossFacts, ask, assistant, facts_about, loss, user
+from harness.analysis.loss import LossFacts, ask, assistant, loss, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -130,7 +130,7 @@ def citation_doubled(request: HistoryRequest, history: History) -> Iterator[Loss
             counts, sent = Counter(map(_note_key, notes_of(original.item))), Counter(map(_note_key, notes))
             if again := sum(sent[key] > count for key, count in counts.items()):
                 at, had = f"{place}.content[0]", counts.total()
-                yield facts_about(at, original.number, original.item, had=had, again=again)
+                yield original.lost(at, had=had, again=again)
 
 
 def _note_key(note: Json) -> tuple[object, ...]:
@@ -162,7 +162,7 @@ def _dropped_annotations(place: str, item: Json, history: History, placed: Outpu
         had = original.annotation_count
         if lost := had - _count_kept(original.item, item):
             counts = {"had": had, "lost": lost, "edited": edited}
-            yield facts_about(place, original.number, original.item, original=original, **counts)
+            yield original.lost(place, original=original, **counts)
 
 
 def _count_kept(original: Json, item: Json) -> int:
@@ -260,7 +260,7 @@ def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[Lo
                 is_same = original and text == message_text(original.item).strip()
                 if original and is_same and (now := _marked(note, part)) != was:
                     words = {"was": quote(was), "now": quote(now), "source": sources_of(note)[0]}
-                    yield facts_about(f"{place}.content[{index}]", original.number, original.item, **words)
+                    yield original.lost(f"{place}.content[{index}]", **words)
 
 
 @loss(
@@ -295,7 +295,7 @@ def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFa
             if moved and _position(note) not in known:
                 original, was = moved[-1]
                 words = {"was": _describe_position(was), "now": _describe_position(note), "source": sources_of(note)[0]}
-                yield facts_about(place, original.number, original.item, **words)
+                yield original.lost(place, **words)
 
 
 def _find_changed_notes(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, Sequence[OutputItem]]]:

@@ -20,23 +20,9 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
-from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
 from harness.analysis.history.text_index import LONGEST_PARSED_TEXT, parse_literal
-from harness.analysis.loss import (
-    NEXT,
-    PROMPT,
-    STATELESS,
-    TEXT,
-    LossFacts,
-    ask,
-    assistant,
-    call,
-    chained,
-    facts_about,
-    loss,
-    output,
-    user,
-)
+from harness.analysis.loss import PROMPT, STATELESS, TEXT, LossFacts, ask, assistant, call, chained, loss, output, user
 from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -68,12 +54,7 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ask("P > A", chained("P A N")),
         ask("P > A2", chained("P A2 N")),
         ask("P > C", chained("C O")),
-        ask(
-            Case({}, on="POST /conversations"),
-            {"conversation": "{0.id}", "input": [PROMPT]},
-            {"conversation": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]},
-            turns=["A"],
-        ),
+        ask(Case({}, on="POST /conversations"), "P > A", "P A N", conversation="{0.id}"),
         ask("P > A", "P A P A N"),
         ask("P > A2", "P A2 P A2 N"),
         ask(["P >", message("It is live.")], ["P", *[assistant("It is live.")] * 2, "N"]),

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, is_hosted, item_key, item_type
-from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import LossFacts, ask, facts_about, loss, sketch
+from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
+from harness.analysis.loss import LossFacts, ask, loss, sketch
 from harness.analysis.losses.history import item_coerced
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -48,7 +48,7 @@ def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[Lo
         return
     replaced = {key for key in before.item_keys if key[0] != "user"}
     if replaced - here and (place := _find_continuation(original, request, history)):
-        yield facts_about(place, original.number, original.item)
+        yield original.lost(place)
 
 
 def _find_continuation(original: OutputItem, request: HistoryRequest, history: History) -> str:
@@ -112,7 +112,7 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
     if request.is_chained or request.is_compacted:
         return
     here = {as_string(item.get("id")) for item in request.other_items}
-    last_prompt = max((n for n, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"), default=-1)
+    first = len(request.placed_items) - len(request.turn)
     replies, length = history.find_continued(request)
     new = request.items_after(length)
     # Output that has no other items has no neighbour whose place is known.
@@ -131,6 +131,6 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
             id = as_string(sibling.get("id"))
             if repeated and is_hosted(sibling) and id not in here | told and item_type(sibling) != "mcp_list_tools":
                 told.add(id)
-                is_loop = index > last_prompt and any(map(client_call_id, repeated.reply.output))
+                is_loop = index >= first and any(map(client_call_id, repeated.reply.output))
                 is_call = item_type(sibling).endswith("_call") and repeated.reply.request.body.get("store") is not False
                 yield is_loop and is_call, facts_about(place, repeated.number, sibling)

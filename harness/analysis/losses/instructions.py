@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import message_text
+from harness.analysis.history.items import answered_id, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, facts_about, loss
+from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, loss
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -51,7 +51,7 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.tool_names and before.tool_names == request.tool_names and _has_lost_instructions(before, request):
-            yield facts_about(place, original.number, original.item)
+            yield original.lost(place)
 
 
 @loss(
@@ -72,7 +72,7 @@ def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[
     original = _find_continued(request, history)
     before = original.reply.request if original else request
     if original and before.tool_names == request.tool_names and _has_lost_instructions(before, request):
-        yield facts_about(request.placed_items[-1][0], original.number, original.item)
+        yield original.lost(request.placed_items[-1][0])
 
 
 @loss(
@@ -95,7 +95,7 @@ def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFac
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.tool_names and not request.tool_names and now in ("", before.masked_instructions.strip()):
-            yield facts_about(place, original.number, original.item)
+            yield original.lost(place)
 
 
 @loss(
@@ -117,16 +117,13 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.agent == request.agent and before.asks_for_json and not request.asks_for_json:
-            yield facts_about(place, original.number, original.item)
+            yield original.lost(place)
 
 
 def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
     """Find the last call that a request answers, with the place of its output, unless a user message follows."""
-    answered = {place: id for place, id, _ in request.outputs}
-    for place, item in reversed(request.placed_items) if answered else ():
-        if item.get("role") == "user":
-            return
-        if (id := answered.get(place)) and (original := history.find_call(id)):
+    for place, item in reversed(request.turn):
+        if (id := answered_id(item)) and (original := history.find_call(id)):
             yield place, original
             return
 

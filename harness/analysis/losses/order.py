@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
-from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, facts_about, loss, output
+from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
+from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output
 from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.tools import is_not_executed
 from harness.core.exchange import Json
@@ -102,7 +102,7 @@ def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFac
                 original.reply.request, request
             ):
                 other = {"other": describe_item(latest.item), "later": latest.number}
-                yield facts_about(place, original.number, original.item, **other)
+                yield original.lost(place, **other)
         else:
             latest = original
 
@@ -135,11 +135,8 @@ def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[boo
         for (start, first), (end, then) in pairwise(places.values()):
             if then.index < first.index:
                 between = [item for _, item in request.placed_items[start:end]]
-                facts = {"at": request.placed_items[end][0], "said": then.number}
-                yield (
-                    _is_significant(first.item, then.item, between),
-                    {**facts, "what": describe_item(then.item), "other": describe_item(first.item)},
-                )
+                facts = then.lost(request.placed_items[end][0], other=describe_item(first.item))
+                yield _is_significant(first.item, then.item, between), facts
 
 
 def _find_calls_after_their_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

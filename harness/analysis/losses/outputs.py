@@ -8,10 +8,10 @@ from typing import Any
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item
-from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.request import HistoryRequest, facts_about
 from harness.analysis.history.text_index import parse_literal
 from harness.analysis.history.tool_results import output_text
-from harness.analysis.loss import LossFacts, ask, body, chained, facts_about, loss, output
+from harness.analysis.loss import LossFacts, ask, body, chained, loss, output
 from harness.analysis.losses.calls import find_hosted
 from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
@@ -295,7 +295,7 @@ def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFa
         printed = PRINTED_OBJECT.fullmatch(text) or _PRINTED_CONTENT.match(text)
         if printed or _is_printed_parts(item.get("output")) or _is_printed_item(text, id):
             original = history.by_call[id][-1]
-            yield facts_about(f"{place}.output", original.number, original.item, now=quote(text))
+            yield original.lost(f"{place}.output", now=quote(text))
 
 
 def _is_printed_parts(text: Any) -> bool:

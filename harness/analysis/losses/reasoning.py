@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import (
     ENCRYPTED_THOUGHT,
@@ -16,7 +16,6 @@ from harness.analysis.loss import (
     body,
     call,
     chained,
-    facts_about,
     loss,
     user,
 )
@@ -74,19 +73,18 @@ def reasoning_omitted(request: HistoryRequest, history: History) -> Iterator[Los
 def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
     """Find the reasoning missing before a call within a tool loop, and whether the API would have used it."""
     here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
-    for place, item in () if request.is_chained else _calls_since_user(request):
-        original = history.find_original(item)
+    for place, item in () if request.is_chained else request.turn:
+        original = history.find_original(item) if client_call_id(item) else None
         if original is None or original.reply.request.body.get("model") != request.body.get("model"):
             continue
         for thought in original.reply.output[: original.index]:
             is_missing = item_type(thought) == "reasoning" and here.isdisjoint(_identifiers(thought))
             if is_missing and not _has_unknown_reasoning(request, history):
-                what, call = describe_item(thought), describe_item(original.item)
                 gone = "not in this request"
                 if any(_is_emptied(item, thought) for item in request.other_items):
                     gone = "in this request without its `encrypted_content`"
-                facts = {"at": place, "said": original.number, "what": what, "call": call, "gone": gone}
-                yield _is_usable(original, item), facts
+                call = describe_item(original.item)
+                yield _is_usable(original, item), facts_about(place, original.number, thought, call=call, gone=gone)
 
 
 @loss(
@@ -122,8 +120,7 @@ def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[Lo
                     and letters_of(message_text(then)) not in request.message_letters
                 )
                 if is_gone or (id and id not in calls):
-                    facts = {"what": describe_item(original.item), "then": describe_item(then)}
-                    yield {"at": place, "said": original.number, **facts}
+                    yield original.lost(place, then=describe_item(then))
 
 
 _FOREIGN = "gAAAAABsb25nIHRob3VnaHQ"
@@ -149,9 +146,9 @@ def reasoning_altered(request: HistoryRequest, history: History) -> Iterator[Los
         original = history.find_original(item)
         if text and (announced := history.announced.get(text)):
             which = ", that of `response.output_item.added`"
-            yield facts_about(place, announced.number, announced.item, which=which)
+            yield announced.lost(place, which=which)
         elif text and original and _is_other_content(as_string(original.item.get("encrypted_content")), text):
-            yield facts_about(place, original.number, original.item, which="")
+            yield original.lost(place, which="")
 
 
 def _is_other_content(was: str, now: str) -> bool:
@@ -186,7 +183,7 @@ def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[Loss
         letters = letters_of(message_text(item))
         if len(letters) >= SHORTEST_SUMMARY and message_text(item).strip() not in history.by_text:
             thought = history.by_summary.get(letters) or _find_before_answer(letters, history)
-            yield from [facts_about(place, thought.number, thought.item)] if thought else ()
+            yield from [thought.lost(place)] if thought else ()
 
 
 def _find_before_answer(letters: str, history: History) -> OutputItem | None:
@@ -207,15 +204,6 @@ def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     sent = [_identifiers(item) for item in request.other_items if item_type(item) == "reasoning"]
     return any(marks and known.isdisjoint(marks) for marks in sent)
-
-
-def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
-    user_turns = [index for index, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"]
-    return [
-        (place, item)
-        for place, item in request.placed_items[user_turns[-1] if user_turns else 0 :]
-        if client_call_id(item)
-    ]
 
 
 def _is_usable(original: OutputItem, sent: Json) -> bool:

@@ -13,9 +13,9 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
-from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.request import HistoryRequest, facts_about
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import TEXT, TOOLS, LossFacts, ask, assistant, body, chained, facts_about, loss, user
+from harness.analysis.loss import TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
 from harness.ending import incomplete

@@ -8,23 +8,10 @@ from typing import NamedTuple
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, item_type, message_text
-from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.request import HistoryRequest, facts_about
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.history.tool_results import output_text
-from harness.analysis.loss import (
-    NEXT,
-    PROMPT,
-    TEXT,
-    TOOLS,
-    LossFacts,
-    ask,
-    assistant,
-    call,
-    facts_about,
-    loss,
-    output,
-    user,
-)
+from harness.analysis.loss import NEXT, PROMPT, TEXT, TOOLS, LossFacts, ask, assistant, call, loss, output, user
 from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of
 from harness.core.exchange import Json, SentTurn
 from harness.core.json_values import as_string

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, is_assistant, message_text
+from harness.analysis.history.items import is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, SaidText
 from harness.analysis.history.text_index import LONGEST_PARSED_TEXT, letters_of, parse_literal
 from harness.analysis.loss import TEXT, LossFacts, ask, assistant, chained, loss, user
@@ -131,8 +131,7 @@ def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts
 
 
 def _change_facts(place: str, item: Json, original: OutputItem, how: str) -> LossFacts:
-    what, now = describe_item(original.item), quote(message_text(item), 80)
-    return {"at": place, "said": original.number, "what": what, "how": how, "now": now}
+    return original.lost(place, how=how, now=quote(message_text(item), 80))
 
 
 def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
@@ -303,20 +302,12 @@ def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFac
         if said is None and not item.get("phase"):
             joined = _join_messages(history) if joined is None else joined
             if original := joined.get(letters_of(message_text(item))):
-                what = describe_item(original.item)
                 became = "is missing: it is in one message with the next"
-                yield {
-                    "at": place,
-                    "said": original.number,
-                    "was": original.item["phase"],
-                    "what": what,
-                    "became": became,
-                }
+                yield original.lost(place, was=original.item["phase"], became=became)
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is now {item['phase']}" if item.get("phase") else "is missing"
             was, original = next(reversed(phases.items()))
-            what = describe_item(original.item)
-            yield {"at": place, "said": original.number, "was": was, "what": what, "became": became}
+            yield original.lost(place, was=was, became=became)
 
 
 def _join_messages(history: History) -> dict[str, OutputItem]:
@@ -359,10 +350,8 @@ def refusal_spoken(request: HistoryRequest, history: History) -> Iterator[LossFa
             and message_text(item).strip()
             and all(_is_refusal(original.item) != now for original in said.originals)
         ):
-            original = said.originals[-1]
-            was = "a refusal" if not now else "a text"
-            facts = {"what": describe_item(original.item), "was": was, "now": "a refusal" if now else "text"}
-            yield {"at": place, "said": original.number, **facts}
+            words = {"was": "a text", "now": "a refusal"} if now else {"was": "a refusal", "now": "text"}
+            yield said.originals[-1].lost(place, **words)
 
 
 def _is_refusal(item: Json) -> bool:

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem
+from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem, facts_about
 from harness.analysis.history.tool_results import describe_result, output_text
-from harness.analysis.loss import NEXT, LossFacts, ask, facts_about, loss, output
+from harness.analysis.loss import NEXT, LossFacts, ask, loss, output
 from harness.analysis.losses.calls import content_of
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -146,8 +146,7 @@ def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFacts:
-    what, now = describe_item(original.item), quote(" ".join(text.split()))
-    return {"at": place, "said": original.number, "what": what, "now": now, "instead": instead}
+    return original.lost(place, now=quote(" ".join(text.split())), instead=instead)
 
 
 def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[PlacedItem]:

@@ -7,15 +7,8 @@ from itertools import islice, pairwise
 
 from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
-from harness.analysis.history.items import (
-    client_call_id,
-    extend_hash,
-    is_assistant,
-    item_key,
-    item_type,
-    message_text,
-)
-from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem
+from harness.analysis.history.items import client_call_id, extend_hash, is_assistant, item_key, item_type, message_text
+from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem, facts_about
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import (
     DEPLOY,
@@ -29,7 +22,6 @@ from harness.analysis.loss import (
     assistant,
     body,
     chained,
-    facts_about,
     loss,
     user,
 )
@@ -151,12 +143,11 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
 
 def _find_words_beside_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find the messages that came with a call of this turn and are never sent back, unlike the call."""
-    start = max((n for n, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"), default=-1) + 1
-    turn, told = request.placed_items[start:], set[int]()
+    told = set[int]()
     # A message with other words may be what a client made of it.
-    if any(is_assistant(item) and not history.find_said(item) for _, item in turn):
+    if any(is_assistant(item) and not history.find_said(item) for _, item in request.turn):
         return
-    for place, item in turn:
+    for place, item in request.turn:
         original = history.find_original(item) if client_call_id(item) else None
         if original and original.reply.is_completed and history.is_same_agent(original.reply.request, request):
             for message in filter(is_assistant, original.reply.output):
@@ -378,7 +369,7 @@ def _can_be_run(call: Json) -> bool:
 
 
 def _partial_facts(place: str, original: OutputItem) -> LossFacts:
-    return facts_about(place, original.number, original.item, status=original.reply.status)
+    return original.lost(place, status=original.reply.status)
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:

@@ -8,18 +8,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import (
-    ENCRYPTED_THOUGHT,
-    PROMPT,
-    STATELESS,
-    TOOLS,
-    LossFacts,
-    ask,
-    loss,
-    output,
-    sketch,
-    user,
-)
+from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, TOOLS, LossFacts, ask, loss, output, sketch, user
 from harness.analysis.prompt_prefix import FirstDifference, end_user, find_difference, view_items, view_settings
 from harness.api.models import MODELS, Model
 from harness.contract.rule import Case
@@ -86,7 +75,7 @@ def _then(*sent: str | Json, first: Sequence[str | Json] = ("P",), was: Json | N
         _then(model="gpt-6.2-sol"),
         _then(was={"safety_identifier": "ann"}, safety_identifier="bob"),
         ask(
-            {"model": "gpt-6.2-sol", "input": [PROMPT], "tools": TOOLS},
+            {"model": "gpt-6.2-sol", "input": sketch("P"), "tools": TOOLS},
             {"model": "gpt-6.2-sol", "input": [output()], "previous_response_id": "{0.id}"},
             turns=["T C"],
         ),
@@ -167,8 +156,8 @@ def reasoning_outdated(request: HistoryRequest, history: History) -> Iterator[Lo
     for place, item in enumerate(request.transcript.items):
         original = history.find_output(item) if item_type(item) == "reasoning" else None
         if original and (change := _find_edit(original, place, request)):
-            facts = {"said": original.number, "what": describe_item(original.item), "fix": change.fix}
-            yield {"at": change.at, "how": f"after an edit of what came before it: {change.message}", **facts}
+            how = f"after an edit of what came before it: {change.message}"
+            yield original.lost(change.at, how=how, fix=change.fix)
             return
 
 
