@@ -39,7 +39,7 @@ class LossPolicy:
     def find_failing(
         self, found: Sequence[Lost], exchanges: Sequence[Exchange], tool_runs: ToolRuns | None = None
     ) -> list[Lost]:
-        """List those losses that fail a run, of all that were `found` in a journal: they are in accepted requests."""
+        """List the losses that fail a run, those in accepted requests, of all that were `found` in a journal."""
         # What is lost in a refused request may be lost in an accepted one as well, and is found only once.
         if self.is_judged and any(exchange.status >= 400 for exchange in exchanges):
             found = losses_in_accepted(exchanges, self.option == STRICT, tool_runs)

@@ -11,7 +11,7 @@ from harness.cassettes.files import printable_path
 from harness.core.exchange import Json
 from harness.core.text import pluralize, shorten
 from harness.verify.judging.circumstances import is_host_of
-from harness.verify.judging.verdict import FINDINGS, UNVERIFIABLE, VerdictKind
+from harness.verify.judging.verdict import DRIFTS, FINDINGS, UNVERIFIABLE, VerdictKind
 from harness.verify.run import Tally
 
 VERSION = 1
@@ -20,17 +20,20 @@ MAX_SHOWN = 20
 MAX_MESSAGE_LENGTH = 401
 """The maximum number of characters of a message that are printed."""
 
-SECTIONS: dict[str, dict[str, str]] = {
-    "requests": {"accepted": "count", "refused": "list", "unverifiable": "why", "absent": "count"},
-    "refusals": {"same": "count", "different": "list", "missed": "list", "unverifiable": "why", "drift": "list"},
-    "answers": {"conform": "count", "findings": "list", "unverifiable": "why", "drift": "list"},
-    "streams": {"conform": "count", "findings": "list", "unverifiable": "why", "drift": "list", "events": "count"},
-}
-"""The report's sections and their members: a count, a count with its reasons, or a list."""
-OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {
-    "respelled": {"same": "count", "different": "list", "unverifiable": "why"}
-}
-"""Sections that exist only with `--respell`."""
+LISTED = (*FINDINGS, *DRIFTS, VerdictKind.REFUSAL_DRIFT)
+
+
+def _sections_of(tally: Tally) -> dict[str, dict[str, str]]:
+    """Return the report's sections and their members: a count, a count with its reasons (`why`), or a list."""
+    sections: dict[str, dict[str, str]] = {}
+    for kind in VerdictKind:
+        section, _, name = kind.partition(".")
+        if name and (section != "respelled" or tally.respelled):
+            form = "why" if kind in UNVERIFIABLE else "list" if kind in LISTED else "count"
+            sections.setdefault(section, {})[name] = form
+    return sections
+
+
 JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed", "findings", "unverifiable")
 """The members of a section that count judged exchanges; each exchange counts under one of them."""
 
@@ -58,10 +61,6 @@ def write_json(tally: Tally, out: IO[bytes], nothing_judged: str = "") -> None:
     out.write(b",\n")
     _write_list(out, tally, "others", "other_files")
     out.write(b"}\n")
-
-
-def _sections_of(tally: Tally) -> dict[str, dict[str, str]]:
-    return SECTIONS | OPTIONAL_SECTIONS if tally.respelled else SECTIONS
 
 
 def _write_member(out: IO[bytes], name: str, value: Any) -> None:
@@ -197,10 +196,12 @@ def explain_bare_paths(tally: Tally) -> str:
 def count_decided(tally: Tally) -> int:
     """Count the verdicts; one exchange may have several, an unverifiable one has none."""
     decided = [name for name in JUDGED_MEMBERS if name != "unverifiable"]
-    counts = {section: sum(tally.counts[f"{section}.{name}"] for name in decided) for section in SECTIONS}
-    forms = counts.pop("answers") + counts.pop("streams")
+    requests, refusals, answers, streams = (
+        sum(tally.counts[f"{section}.{name}"] for name in decided)
+        for section in ("requests", "refusals", "answers", "streams")
+    )
     # The well-formed error of an unverifiable refusal proves nothing: a wrong key gets one, too.
-    return sum(counts.values()) + max(0, forms - tally.counts["refusals.unverifiable"])
+    return requests + refusals + max(0, answers + streams - tally.counts["refusals.unverifiable"])
 
 
 def explain_missing_hosts(tally: Tally, hosts: Collection[str]) -> str:

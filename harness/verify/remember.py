@@ -228,7 +228,7 @@ VERSIONS_PATH = "/agents/{agent_name}/versions"
 
 
 def _put_version(world: World, version: object) -> None:
-    """Store a version as an answer shows it, in place of the one with its number; ignore one whose number is masked."""
+    """Store a version as an answer shows it, in place of any with the same number; a masked number is ignored."""
     if not isinstance(version, dict) or not isinstance(version.get("definition"), dict):
         return
     name, number = version.get("name"), version.get("version")

@@ -31,9 +31,8 @@ from harness.report.fill_case import fill_case
 from harness.report.forecast import NOTHING_ASKED, Outlook
 from harness.report.formats import CHECKOUT_VARIABLE
 from harness.report.report import Report, ReportCase, RunFacts, sanitize_reason
-from harness.verify.compare import differing_error_members
 from harness.verify.judging.circumstances import rebuild_request
-from harness.verify.judging.judge import answer_object, recorded_error
+from harness.verify.judging.judge import answer_object, compare_refusals, recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.judging.websockets import to_http_interactions
@@ -87,10 +86,8 @@ def _find_rule(recorded: Recorded, request: Request, world: World) -> str | None
     violation = None if "no_request" in recorded.flags else check(WorldCall(request, world)).violation
     if not (error := recorded_error(recorded)):
         return None
-    if violation:
-        mock = {"status": violation.error.status, **violation.error.members()}
-        if differing_error_members({"status": recorded.status, **error}, mock) in ([], ["list"]):
-            return violation.rule.id
+    if violation and compare_refusals(recorded, violation) in ([], ["list"]):
+        return violation.rule.id
     return next((rule.id for rule in match_rules(recorded.status, error)), None)
 
 

@@ -3,7 +3,7 @@
 from harness.core.registry import import_modules
 
 AREAS = (
-    *("calls", "outputs", "tools", "hosted", "history", "turns", "repeated_prompts", "prompts", "attachments"),
+    *("calls", "outputs", "tools", "hosted", "history", "turns", "user_messages", "prompts"),
     *("instructions", "text", "citations", "reasoning", "withheld", "order", "sent"),
 )
 

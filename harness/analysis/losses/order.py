@@ -7,8 +7,8 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
 from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output
-from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.tools import is_not_executed
+from harness.analysis.losses.user_messages import is_prompt
 from harness.core.exchange import Json
 
 MESSAGE = "{what} comes after {other}, but came before it in exchange {said}"
@@ -119,7 +119,7 @@ def _find_overtaken(request: HistoryRequest, history: History) -> Iterator[tuple
     for reply in reversed(replies):
         said = [original for original in reply.output if item_key(original) == keys[end]]
         if said and reply.is_completed and history.is_same_agent(reply.request, request):
-            other = next(other for _, other in request.items_after(length) if is_prompt(other))
+            other = next(item for _, item in request.items_after(length) if is_prompt(item))
             facts = facts_about(place, reply.number, said[0], other=describe_item(other), later=request.number)
             yield all(kind != "user" for kind, _ in keys[end:]), facts
             return

@@ -15,9 +15,9 @@ from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import NEXT, PROMPT, TEXT, LossFacts, ask, assistant, loss, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.instructions import instructions_dropped
-from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
 from harness.analysis.losses.turns import find_other_roles
+from harness.analysis.losses.user_messages import is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in

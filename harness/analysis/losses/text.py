@@ -315,8 +315,8 @@ def _join_messages(history: History) -> dict[str, OutputItem]:
     found = {}
     for reply in history.replies:
         said = [OutputItem(item, reply, index) for index, item in enumerate(reply.output) if is_assistant(item)]
-        if len(said) > 1 and all(one.item.get("phase") for one in said):
-            found[letters_of("".join(message_text(one.item) for one in said))] = said[0]
+        if len(said) > 1 and all(original.item.get("phase") for original in said):
+            found[letters_of("".join(message_text(original.item) for original in said))] = said[0]
     return found
 
 

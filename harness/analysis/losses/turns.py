@@ -25,7 +25,7 @@ from harness.analysis.loss import (
     loss,
     user,
 )
-from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
+from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string

@@ -238,6 +238,12 @@ def recorded_error(recorded: Recorded) -> Json:
     return select_error_members(as_object(recorded.answer).get("error"))
 
 
+def compare_refusals(recorded: Recorded, violation: Violation) -> list[str]:
+    """List the members in which the recorded error differs from the mock's, as `differing_error_members` does."""
+    mock = {"status": violation.error.status, **violation.error.members()}
+    return differing_error_members({"status": recorded.status, **recorded_error(recorded)}, mock)
+
+
 def _judge_refused(
     recorded: Recorded, world: World, request: Request, violation: Violation | None
 ) -> Iterator[Verdict]:
@@ -248,7 +254,7 @@ def _judge_refused(
     entry: Json = {"recorded": {"status": recorded.status, **error}}
     if violation:
         entry["mock"] = {"status": violation.error.status, **violation.error.members(), "rule": violation.rule.id}
-    different = differing_error_members(entry["recorded"], entry["mock"]) if violation else ["all"]
+    different = compare_refusals(recorded, violation) if violation else ["all"]
     if not different:
         yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
     # It is the same refusal, but the list of supported values has changed, which is drift.

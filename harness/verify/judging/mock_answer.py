@@ -35,11 +35,9 @@ from harness.verify.compare import (
     Profile,
     compare,
     describe_kind,
-    differing_error_members,
-    select_error_members,
 )
 from harness.verify.judging.circumstances import rebuild_request
-from harness.verify.judging.judge import presume_agent
+from harness.verify.judging.judge import compare_refusals, presume_agent
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
 from harness.world.world import World, WorldOptions
@@ -144,8 +142,7 @@ def find_refusal_differences(recorded: Recorded, request: Request, world: World)
     violation = check(WorldCall(request, world)).violation
     if violation is None or not isinstance(recorded.answer, dict):
         return None
-    said = {"status": recorded.status, **select_error_members(recorded.answer.get("error"))}
-    if differing_error_members(said, {"status": violation.error.status, **violation.error.members()}):
+    if compare_refusals(recorded, violation):
         return None
     return list(compare(recorded.answer, violation.error.body(), Profile(view=_view)))
 
@@ -207,7 +204,7 @@ def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
     lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
     for name, listed in lists.items():
         # Any object may come first, so its name is hidden.
-        first = [{**one, "name": "…"} if "name" in as_object(one) else one for one in listed[:1]]
+        first = [{**element, "name": "…"} if "name" in as_object(element) else element for element in listed[:1]]
         lists[name] = "a list" if name in left_out else first
     return _view(answer | lists)
 
