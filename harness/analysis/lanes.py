@@ -6,6 +6,7 @@ endpoints belong to the lane `client`, unless they concern an object that an age
 """
 
 import re
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -149,8 +150,9 @@ class _AgentProfile(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """An agent: declared name, profile, instructions, the tool that first led to it, and the name of its lane."""
+    """An agent: its number, declared name, profile, instructions, the tool that first led to it, its lane's name."""
 
+    number: int
     declared_name: str
     profile: _AgentProfile
     instructions: str
@@ -170,6 +172,8 @@ class _LaneTracker:
     """Tracks the lanes so far, and what later requests can refer to."""
 
     lanes: list[_Lane] = field(default_factory=list)
+    declared: dict[str, _Lane] = field(default_factory=dict)
+    by_instructions: dict[str, list[_Lane]] = field(default_factory=dict)
     predecessors: dict[ReferenceKey, _Predecessor] = field(default_factory=dict)
     assistant_names: dict[str, str] = field(default_factory=dict)
 
@@ -214,17 +218,23 @@ class _LaneTracker:
     def _find_or_add_lane(self, declared_name: str, body: Json, origin: _Predecessor | None) -> _Lane:
         text, profile = _read_profile(body)
         if declared_name:
-            lane = next((lane for lane in self.lanes if lane.declared_name == declared_name), None)
+            lane = self.declared.get(declared_name)
         else:
             lane = self._continued_lane(body, text, profile, origin) or self._similar_lane(profile, origin)
         if lane is None:
             hand_off_tool = as_string(origin.call.get("name")) if origin and origin.call else ""
-            self.lanes.append(lane := _Lane(declared_name, profile, text, hand_off_tool))
+            lane = _Lane(len(self.lanes), declared_name, profile, text, hand_off_tool)
+            self.lanes.append(lane)
+            self.declared.setdefault(declared_name, lane)
+            self.by_instructions.setdefault(profile.instructions, []).append(lane)
         # A request may omit what an earlier one of the same agent named.
         known = lane.profile
         lane.profile = _AgentProfile(
             profile.model or known.model, profile.instructions or known.instructions, known.tools | profile.tools
         )
+        if lane.profile.instructions != known.instructions:
+            self.by_instructions[known.instructions].remove(lane)
+            insort(self.by_instructions.setdefault(lane.profile.instructions, []), lane, key=lambda other: other.number)
         return lane
 
     @staticmethod
@@ -239,7 +249,8 @@ class _LaneTracker:
     def _similar_lane(self, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
         """Find the lane of the same agent: preferably with the same tools, then the continued one, then the oldest."""
         before = origin and origin.lane
-        found = [lane for lane in self.lanes if _is_same_agent(lane, profile, continued=lane is before)]
+        candidates = [*self.by_instructions.get(profile.instructions, ()), *([before] if before else ())]
+        found = [lane for lane in candidates if _is_same_agent(lane, profile, continued=lane is before)]
         return min(found, key=lambda lane: (lane.profile.tools != profile.tools, lane is not before), default=None)
 
     def _index_answer(self, exchange: Exchange, lane: _Lane) -> None:

@@ -260,7 +260,7 @@ def _show_exchanges(
     after: int,
     root: str,
 ) -> list[ShownExchange]:
-    lanes = list(dict.fromkeys(placed.lane for placed in lane_exchanges))
+    lanes = {lane: index for index, lane in enumerate(dict.fromkeys(placed.lane for placed in lane_exchanges))}
     marked = _marked_by_exchange(findings)
     recent = [exchange for exchange in world.exchanges if exchange.number > after - NEAR_RETRY]
     repeated = {retry.exchange: retry.of for retry in find_retries(recent, world.edge)}
@@ -270,7 +270,7 @@ def _show_exchanges(
         exchange = placed.exchange
         request = transcripts.read(exchange)
         if exchange.number > after:
-            built = shower.show(exchange, lanes.index(placed.lane), step)
+            built = shower.show(exchange, lanes[placed.lane], step)
             built = replace(built, retry_of=repeated.get(exchange.number, 0))
             if request:
                 marks = marked.get(exchange.number, ())

@@ -148,6 +148,7 @@ class History:
     compactions: list[OutputItem] = field(default_factory=list)
     agents: dict[Agent, int] = field(default_factory=dict)
     lanes: dict[int, int] = field(default_factory=dict)
+    last_lane: int = 0
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
     doubled_prompts: dict[int, HistoryReply] = field(default_factory=dict)
     call_outputs: dict[str, dict[str, tuple[int, Json]]] = field(default_factory=dict)
@@ -259,7 +260,8 @@ class History:
             self.conversations[conversation or ""] = self.conversations[conversation or ""].extend([*asked, *output])
         reply = HistoryReply(exchange.number, request, output, status)
         self.replies.append(reply)
-        self.agents[request.agent] = self.lanes[request.number]
+        self.agents[request.agent] = lane = self.lanes[request.number]
+        self.last_lane = max(self.last_lane, lane)
         self.by_input.setdefault(request.digests[-1], []).append(reply)
         if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
             self.doubled_prompts[request.digests[-2]] = reply
@@ -361,7 +363,7 @@ class History:
                     is_known = request.masked_instructions.strip() or (before.tool_names and request.tool_names)
                     if before.tool_names & request.tool_names or (is_known and not is_loop):
                         return self.agents[before.agent]
-        return 1 + max(self.agents.values(), default=0)
+        return 1 + self.last_lane
 
     def find_original(self, item: Json) -> OutputItem | None:
         """Find the only output item that an item repeats; None if there are several or none."""
