@@ -6,6 +6,9 @@ from harness.api.http.multipart import CONTENT_TYPE
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 
+AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
+JSON_HEADERS = {**AUTH_HEADERS, "content-type": "application/json"}
+TERRA = "gpt-5.6-terra"
 HI: Json = {"role": "user", "content": "hi"}
 ASK: Json = {"input": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
@@ -36,7 +39,7 @@ START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
 STARTED_RUN = (CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN)
 
 # Files, vector stores, containers
-FORM_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": f"{CONTENT_TYPE}; boundary=x"}
+FORM_HEADERS = {**AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 
 
 def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **members: Any) -> Case:

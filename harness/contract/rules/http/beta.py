@@ -17,14 +17,13 @@ from harness.contract.rule import (
     reported,
     rule,
 )
-from harness.contract.rules.example_requests import OUTPUT
+from harness.contract.rules.example_requests import AUTH_HEADERS, JSON_HEADERS, OUTPUT
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 ASSISTANTS_V2 = "assistants=v2"
-_KEY_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
 
 ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
 SCOPE = RuleScope(on=ASSISTANTS_OPERATIONS)
@@ -66,7 +65,7 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
     reported("https://github.com/PipedreamHQ/pipedream/issues/15059", "2024-12-23"),
     reported("https://github.com/JZO001/Forge.OpenAI/issues/25: the code", "2025-07-01"),
     dialects=OPENAI,
-    rejects=[Case({}, on="POST /threads", headers={**_KEY_HEADERS, "openai-beta": "assistants=v1"})],
+    rejects=[Case({}, on="POST /threads", headers={**JSON_HEADERS, "openai-beta": "assistants=v1"})],
     since="2024-12-18",
     fix="Send `OpenAI-Beta: assistants=v2`; files and retrieval of version 1 are `tool_resources` and `file_search`.",
 )
@@ -86,10 +85,10 @@ def beta_version_1(request: Request) -> bool:
     reported("https://github.com/openai-php/client/issues/700", "2025-10-07"),
     reported("https://github.com/openai/openai-ruby/issues/136", "2025-05-01"),
     dialects=OPENAI,
-    rejects=[Case(on="GET /assistants", headers=_KEY_HEADERS)],
+    rejects=[Case(on="GET /assistants", headers=JSON_HEADERS)],
     accepts=[
-        Case(on="GET /assistants", headers={**_KEY_HEADERS, "openai-beta": "realtime=v1, assistants=v2"}),
-        Case(on="GET !/api/projects/p/assistants?api-version=v1", headers=_KEY_HEADERS),
+        Case(on="GET /assistants", headers={**JSON_HEADERS, "openai-beta": "realtime=v1, assistants=v2"}),
+        Case(on="GET !/api/projects/p/assistants?api-version=v1", headers=JSON_HEADERS),
     ],
     fix="Send the header `OpenAI-Beta: assistants=v2`, as the SDKs do below `client.beta`.",
 )
@@ -100,14 +99,8 @@ def beta_missing(request: Request) -> bool:
 
 
 SCOPE = RuleScope(area="multi_agent")
-
-
 MULTI_AGENT_GUIDE = documented("https://developers.openai.com/api/docs/guides/multi-agent", "2026-11")
-_HEADERS = {
-    "authorization": "Bearer sk-harness-example",
-    "content-type": "application/json",
-    "openai-beta": MULTI_AGENT_BETA,
-}
+_HEADERS = {**JSON_HEADERS, "openai-beta": MULTI_AGENT_BETA}
 _ENABLED: Json = {"model": "gpt-5.6-sol", "multi_agent": {"enabled": True}}
 
 
@@ -164,7 +157,7 @@ def unsupported_with_agents(request: Request) -> Iterator[Json]:
         yield {"name": "reasoning.summary"}
 
 
-_SOCKET_HEADERS = {"authorization": "Bearer sk-harness-example", "openai-beta": MULTI_AGENT_BETA}
+_SOCKET_HEADERS = {**AUTH_HEADERS, "openai-beta": MULTI_AGENT_BETA}
 
 
 def inject_case(id: str = "{0.id}", **members: object) -> Case:

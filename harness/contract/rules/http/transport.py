@@ -6,12 +6,12 @@ from harness.api.http.dialects import OPENAI
 from harness.api.operations import JSON_BODY, OPERATIONS
 from harness.contract.phrasing import describe_actual, wrong_content_type
 from harness.contract.rule import UNREADABLE_BODY, Case, RuleScope, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import AUTH_HEADERS
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(on=JSON_BODY)
 
-AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 PARSER_PROBE = "public probe of the platform's JSON parser"
 
 

@@ -13,8 +13,6 @@ from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript
 
 SCOPE = RuleScope(area="length")
-
-
 _LIVE_TESTS = "https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too"
 _LIVE_TESTS_DATE = "2026-09"
 

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join, unsupported_value
 from harness.contract.rule import Case, RuleScope, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import HI
+from harness.contract.rules.example_requests import HI, TERRA
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
 SCOPE = RuleScope(area="research")
-
-
 _THEN = "2026-06"
 """A month in which these models still existed."""
 
@@ -69,9 +67,6 @@ def deep_research_tools(request: Request, family: Model | None) -> Iterator[Json
 
 
 SCOPE = RuleScope(area="capability")
-
-
-TERRA = "gpt-5.6-terra"
 
 
 @rule(
@@ -241,8 +236,6 @@ def _has_image(item: Json) -> bool:
 
 
 SCOPE = RuleScope(area="caching")
-
-
 _GUIDE = documented(
     "https://developers.openai.com/api/docs/guides/prompt-caching: models from gpt-5.6 on alone", "2026-07-19"
 )

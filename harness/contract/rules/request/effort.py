@@ -7,15 +7,13 @@ from harness.api.models import Model, When
 from harness.api.responses import LOGPROBS
 from harness.contract.phrasing import quote_and_join, unsupported_parameter, unsupported_value
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import TERRA
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.account import Organization
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(area="sampling")
-
-
-TERRA = "gpt-5.6-terra"
 
 
 def reasoning_options(request: Request) -> Json:

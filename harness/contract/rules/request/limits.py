@@ -84,8 +84,6 @@ def exceeds_window(request: Request, family: Model | None) -> bool:
 
 
 SCOPE = RuleScope(area="filtered")
-
-
 FILTERED_MESSAGE = (
     "The response was filtered due to the prompt triggering Azure OpenAI\N{RIGHT SINGLE QUOTATION MARK}s content "
     "management policy. Please modify your prompt and retry. To learn more about our content filtering policies please "

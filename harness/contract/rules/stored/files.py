@@ -159,8 +159,6 @@ _SOUND_AND_VIDEO = (".aac", ".flac", ".m4a", ".mov", ".mp3", ".mp4", ".ogg", ".w
 
 
 SCOPE = RuleScope(area="containers")
-
-
 CONTAINER_PATH = "/containers/{container_id}"
 CREATE_FILE = f"POST {CONTAINER_PATH}/files"
 LIFETIME = 20 * 60

@@ -220,8 +220,6 @@ def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 SCOPE = RuleScope(area="lifecycle")
-
-
 BACKGROUND: Json = {"background": True}
 BACKGROUND_GUIDE = "https://developers.openai.com/api/docs/guides/background"
 FOUNDRY_SOURCE = documented("Microsoft Foundry: server text for the same path", "2026")

@@ -159,8 +159,6 @@ def run_step_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 SCOPE = RuleScope(area="runs")
-
-
 OPENAI_PYTHON_ISSUE = "https://github.com/openai/openai-python/issues/1023"
 CREATE_RUN = RUN_CREATIONS[1]
 RUN_PATH = "/threads/{1.id}/runs/{2.id}"

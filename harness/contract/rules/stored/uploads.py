@@ -11,7 +11,7 @@ from harness.api.http.multipart import CONTENT_TYPE, sent_file
 from harness.api.resources.files import UPLOAD_LIFETIME, join_parts
 from harness.contract.phrasing import wrong_content_type
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, reported, rule
-from harness.contract.rules.example_requests import ANY_UPLOAD, FORM_HEADERS, upload
+from harness.contract.rules.example_requests import ANY_UPLOAD, AUTH_HEADERS, FORM_HEADERS, upload
 from harness.core.account import Organization
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
@@ -24,7 +24,6 @@ JSON_LINES_PURPOSES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
 LARGEST_BATCH = 200 * 1024 * 1024
 EXPIRY_SECONDS = (3_600, 2_592_000)
 """The minimum and maximum seconds until a file expires."""
-_AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 ADD_PART = "POST /uploads/{upload_id}/parts"
 ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
 
@@ -54,7 +53,7 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
     reported("https://github.com/spring-projects/spring-ai/issues/1050: of /v1/audio/transcriptions", "2024-07-15"),
     assumed("that all endpoints that accept forms have this error, for each of these defects"),
     on=(UPLOAD, ADD_PART, ADD_TO_CONTAINER, "POST /agents/{agent_name}/versions", "POST /skills/{name}/versions"),
-    rejects=[Case(raw=ANY_UPLOAD.raw, headers={**_AUTH_HEADERS, "content-type": CONTENT_TYPE}, on=UPLOAD)],
+    rejects=[Case(raw=ANY_UPLOAD.raw, headers={**AUTH_HEADERS, "content-type": CONTENT_TYPE}, on=UPLOAD)],
     accepts=[ANY_UPLOAD],
     fix="Let the HTTP library make the form and its content type; set neither the header nor the length yourself.",
 )
@@ -191,8 +190,6 @@ def upload_too_large(request: Request, world: WorldView) -> bool:
 
 
 SCOPE = RuleScope(area="parted_uploads")
-
-
 COMPLETE = "POST /uploads/{upload_id}/complete"
 LARGEST_PART = 64 * 1024 * 1024
 UPLOADS_REFERENCE = "https://developers.openai.com/api/reference/resources/uploads"

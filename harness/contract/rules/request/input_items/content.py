@@ -146,8 +146,6 @@ def web_search_sources(request: Request) -> Iterator[Json]:
 
 
 SCOPE = RuleScope(area="ids")
-
-
 BY_RESPONSE_ID = "*{response_id}*"
 BY_CONVERSATION_ID = "*{conversation_id}*"
 BY_ITEM_ID = "*{item_id}*"

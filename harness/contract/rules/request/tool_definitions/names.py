@@ -154,8 +154,6 @@ def _plain_type(type: Any) -> str:
 
 
 SCOPE = RuleScope(area="reserved")
-
-
 _PYTHON: Json = {"type": "function", "name": "python", "parameters": {}, "strict": False}
 _RESERVED_BY_ALL = "2026-07-21"
 """The first day on which every model refuses a function named `python`; o3 and o4-mini always have."""
