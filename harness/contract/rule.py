@@ -293,9 +293,9 @@ def rule(
     It returns whether there is one; for an error with placeholders it is a generator of what fills them. `error` is the
     API's answer, `sources` the evidence for it; the last one may say what is assumed.
 
-    Violations that the schema finds need no function: it has neither parameters nor a body. It is the rule for a JSON
-    Schema `keyword` everywhere, or without one where the schema names it (`x-rule`). With None the mock never raises
-    the error: it only occurs in old recordings.
+    If the schema finds the violations, the function has neither parameters nor a body. The rule is then that of a JSON
+    Schema `keyword` everywhere, or without one that of the places where the schema names it (`x-rule`). With None the
+    mock never raises the error: it only occurs in old recordings.
     """
 
     def register(function: RuleFunction) -> RuleFunction:

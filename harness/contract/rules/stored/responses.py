@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.contract.phrasing import exclusive_parameters
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import ADD_ITEM, CREATE_CONVERSATION
+from harness.contract.rules.example_requests import ADD_ITEM, ASK, CREATE_CONVERSATION
 from harness.contract.rules.request.input_items.content import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
@@ -164,7 +164,7 @@ def previous_response_zdr(request: Request, world: WorldView) -> bool:
     reported("public report of another origin", "2025-10-27"),
     when="previous_response_id",
     rejects={"resp_0": {"previous_response_id": "resp_0"}, "resp_1": {"input": [], "previous_response_id": "resp_1"}},
-    accepts=[after({"input": "hi"}, {"previous_response_id": "{0.id}"})],
+    accepts=[after(ASK, {"previous_response_id": "{0.id}"})],
     fix="Chain only to responses made with `store: true` by the same key and not deleted since.",
 )
 def previous_response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -186,7 +186,7 @@ def previous_response_not_found(request: Request, world: WorldView) -> Iterator[
         "resp_y": "POST /responses/resp_y/cancel",
         "{0.id}": after({"store": False}, "GET /responses/{0.id}"),
     },
-    accepts=[after({"input": "hi"}, "GET /responses/{0.id}")],
+    accepts=[after(ASK, "GET /responses/{0.id}")],
     fix="Only stored responses can be read; `store: false` keeps none.",
 )
 def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -233,7 +233,7 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
     reported("public tests of three origins that meet it live", "2026"),
     FOUNDRY_SOURCE,
     on="POST /responses/{response_id}/cancel",
-    rejects=[after({"input": "hi"}, _CANCEL)],
+    rejects=[after(ASK, _CANCEL)],
     accepts=[after(BACKGROUND, _CANCEL)],
     fix="Only a response made with `background: true` can be cancelled.",
 )
@@ -282,8 +282,8 @@ def delete_in_flight(request: Request, world: WorldView) -> bool:
     reported("public reports of two origins", "2026"),
     FOUNDRY_SOURCE,
     on="GET /responses/{response_id}",
-    rejects=[after({"input": "hi"}, "GET /responses/{0.id}?stream=true")],
-    accepts=[after({"input": "hi"}, "GET /responses/{0.id}?stream=false")],
+    rejects=[after(ASK, "GET /responses/{0.id}?stream=true")],
+    accepts=[after(ASK, "GET /responses/{0.id}?stream=false")],
     fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
 )
 def stream_needs_background(request: Request, world: WorldView) -> bool:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from harness.api.models import Model
 from harness.contract.phrasing import invalid_value, quote_and_join
 from harness.contract.rule import RuleScope, after, assumed, documented, reported, rule
-from harness.contract.rules.example_requests import HI
+from harness.contract.rules.example_requests import ASK, HI
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -42,7 +42,7 @@ def input_item_type() -> None:
     },
     accepts=[
         {"input": [{"role": role, "content": "x"} for role in ("developer", "system", "assistant", "user")]},
-        after({"input": "hi"}, [{"id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]),
+        after(ASK, [{"id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]),
     ],
     fix="Tool results are `function_call_output` items, not messages with the role `tool`.",
 )
@@ -59,8 +59,8 @@ def input_item_role() -> None:
     reported("public probe, project smg: an empty text gets a 400; that its words are these is assumed", "2026-10-09"),
     rejects=[{"input": ""}],
     accepts=[
-        after({"input": "hi"}, {"input": [], "previous_response_id": "{0.id}"}),
-        after({"input": "hi"}, {"input": "", "previous_response_id": "{0.id}"}),
+        after(ASK, {"input": [], "previous_response_id": "{0.id}"}),
+        after(ASK, {"input": "", "previous_response_id": "{0.id}"}),
     ],
     fix="Send at least one item, or continue something.",
     reads=("input", "previous_response_id", "conversation", "prompt"),
