@@ -215,8 +215,9 @@ def stalled(seconds: float, answer: Answer = OK) -> Answer:
     return answer._replace(delivery=Delivery([Pause(seconds, after=0)]))
 
 
-def seen(*rows: Sending, patience: float = 60.0) -> SeenClient:
-    """Build the evidence of a client that sent these requests."""
+def seen(*sent: Sending | Answer, patience: float = 60.0) -> SeenClient:
+    """Build the evidence of a client that sent these requests, for an answer alone a second after the one before."""
+    rows = [Sending(second, row) if isinstance(row, Answer) else row for second, row in enumerate(sent)]
     exchanges = [_exchange(number, row) for number, row in enumerate(rows, 1)]
     edge = {number: _times(row) for number, row in enumerate(rows, 1)}
     turns = frozenset(number for number, row in enumerate(rows, 1) if row.turn and row.path == "/responses")

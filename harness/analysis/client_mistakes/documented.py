@@ -25,27 +25,31 @@ def _window(window: str = "2h", **members: object) -> Json:
     return {"background_options": {"completion_window": window}, **members}
 
 
+def _asked(body: Json) -> SeenClient:
+    return seen(Sending(0, OK, body))
+
+
 @client_mistake(
     message="request {number} has {what}: the API refuses it, says {where}, in words unknown to the mock, which accepts it",
     fix="Change the request as the source says; a recording of the refusal makes the mock refuse it, too.",
     source="each message names its own",
     certain=True,
     shows=[
-        seen(Sending(0, OK, _window())),
-        seen(Sending(0, OK, _window(background=True, stream=True))),
-        seen(Sending(0, OK, _window("8h", background=True, service_tier="flex"))),
-        seen(Sending(0, OK, {"model": "gpt-6-sol", **_RED})),
-        seen(Sending(0, OK, {"access_programs": None})),
-        seen(Sending(0, OK, {"tools": [_SVG]})),
-        seen(Sending(0, OK, {"tools": [{**_GIF, "partial_images": 1}]})),
+        _asked(_window()),
+        _asked(_window(background=True, stream=True)),
+        _asked(_window("8h", background=True, service_tier="flex")),
+        _asked({"model": "gpt-6-sol", **_RED}),
+        _asked({"access_programs": None}),
+        _asked({"tools": [_SVG]}),
+        _asked({"tools": [{**_GIF, "partial_images": 1}]}),
     ],
     lacks=[
-        seen(Sending(0, OK, _window(background=True, service_tier="default"))),
-        seen(Sending(0, OK, _window("soonest"))),
+        _asked(_window(background=True, service_tier="default")),
+        _asked(_window("soonest")),
         seen(Sending(0, refused(400), _window())),
-        seen(Sending(0, OK, {"model": "gpt-6-cyber", **_RED})),
-        seen(Sending(0, OK, {"model": "gpt-4.1", **_RED})),
-        seen(Sending(0, OK, {"tools": [{**_SVG, "output_format": "svg"}, _GIF]})),
+        _asked({"model": "gpt-6-cyber", **_RED}),
+        _asked({"model": "gpt-4.1", **_RED}),
+        _asked({"tools": [{**_SVG, "output_format": "svg"}, _GIF]}),
     ],
 )
 def documented_refusal(client: SeenClient) -> Iterator[MistakeFacts]:

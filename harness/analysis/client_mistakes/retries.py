@@ -41,7 +41,6 @@ LEAST_GROWTH = 1.25
 
 _SDK = "OpenAI's SDKs retry 408, 409, 429, 5xx and lost connections, twice, after 0.5 s or more (`max_retries`)"
 _COUNTED = {"x-stainless-retry-count": "1"}
-_AGAIN = Sending(1, OK)
 
 
 def _is_final(exchange: Exchange) -> bool:
@@ -62,29 +61,29 @@ def _forbids_retry(exchange: Exchange) -> bool:
     "status, change the request or give up.",
     source=_SDK,
     shows=[
-        seen(Sending(0, refused(400)), Sending(1, refused(400))),
-        seen(Sending(0, refused(401)), Sending(0.5, refused(401), headers=_COUNTED)),
-        seen(Sending(0, refused(429, "insufficient_quota")), Sending(1, refused(429, "insufficient_quota"))),
-        seen(Sending(0, refused(500, x_should_retry="false")), _AGAIN),
-        seen(Sending(0, refused(400)), Sending(1, refused(400)), Sending(3, refused(400))),
-        seen(Sending(0, refused(401)), Sending(1, refused(401), body={"client_metadata": {"attempt": "2"}})),
-        seen(Sending(0, refused(400, param="tools[0]")), Sending(1, OK, body={"metadata": {"attempt": "2"}})),
+        seen(refused(400), refused(400)),
+        seen(refused(401), Sending(0.5, refused(401), headers=_COUNTED)),
+        seen(refused(429, "insufficient_quota"), refused(429, "insufficient_quota")),
+        seen(refused(500, x_should_retry="false"), OK),
+        seen(refused(400), refused(400), Sending(3, refused(400))),
+        seen(refused(401), Sending(1, refused(401), body={"client_metadata": {"attempt": "2"}})),
+        seen(refused(400, param="tools[0]"), Sending(1, OK, body={"metadata": {"attempt": "2"}})),
     ],
     lacks=[
-        seen(Sending(0, refused(400)), Sending(1, OK, body={"temperature": 1})),
-        seen(Sending(0, refused(400)), Sending(1, OK, body={"metadata": {"a": "b"}})),
-        seen(Sending(0, refused(400, param="metadata.a")), Sending(1, OK, body={"metadata": {"a": "b"}})),
-        seen(Sending(0, refused(401)), Sending(1, OK, headers={"authorization": "Bearer sk-new"})),
-        seen(Sending(0, refused(429)), _AGAIN),
-        seen(Sending(0, refused(500)), _AGAIN),
-        seen(Sending(0, refused(409)), _AGAIN),
-        seen(Sending(0, refused(400)), Sending(1, OK, path="/responses/resp_1")),
-        seen(Sending(0, refused(418)), Sending(1, refused(418))),
-        seen(Sending(0, refused(404)), Sending(1, OK, body={"input": "first"}), Sending(2, OK)),
+        seen(refused(400), Sending(1, OK, body={"temperature": 1})),
+        seen(refused(400), Sending(1, OK, body={"metadata": {"a": "b"}})),
+        seen(refused(400, param="metadata.a"), Sending(1, OK, body={"metadata": {"a": "b"}})),
+        seen(refused(401), Sending(1, OK, headers={"authorization": "Bearer sk-new"})),
+        seen(refused(429), OK),
+        seen(refused(500), OK),
+        seen(refused(409), OK),
+        seen(refused(400), Sending(1, OK, path="/responses/resp_1")),
+        seen(refused(418), refused(418)),
+        seen(refused(404), Sending(1, OK, body={"input": "first"}), OK),
         seen(
             Sending(0, refused(400), headers={"user-agent": "a"}), Sending(1, refused(400), headers={"user-agent": "b"})
         ),
-        seen(Sending(0, OK), _AGAIN),
+        seen(OK, OK),
     ],
 )
 def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -117,15 +116,15 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
     "back-off of its own.",
     source="RFC 9110, 10.2.3; OpenAI's SDKs obey `retry-after` up to one minute",
     shows=[
-        seen(Sending(0, refused(429, retry_after="2")), Sending(0.5, OK)),
-        seen(Sending(0, refused(503, retry_after_ms="900", retry_after="9")), Sending(0.5, OK)),
+        seen(refused(429, retry_after="2"), Sending(0.5, OK)),
+        seen(refused(503, retry_after_ms="900", retry_after="9"), Sending(0.5, OK)),
     ],
     lacks=[
-        seen(Sending(0, refused(429, retry_after="2")), Sending(2.01, OK)),
-        seen(Sending(0, refused(429, retry_after="2")), Sending(1.99, OK)),
-        seen(Sending(0, refused(429)), Sending(0.5, OK)),
-        seen(Sending(0, refused(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT")), Sending(0.5, OK)),
-        seen(Sending(0, refused(429, retry_after="2")), Sending(0.5, OK, body={"input": "ho"})),
+        seen(refused(429, retry_after="2"), Sending(2.01, OK)),
+        seen(refused(429, retry_after="2"), Sending(1.99, OK)),
+        seen(refused(429), Sending(0.5, OK)),
+        seen(refused(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"), Sending(0.5, OK)),
+        seen(refused(429, retry_after="2"), Sending(0.5, OK, body={"input": "ho"})),
     ],
 )
 def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
@@ -186,19 +185,19 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
     "begun, request it again, or resume it after its last event (`starting_after`).",
     source=_SDK,
     shows=[
-        seen(Sending(0, refused(429, retry_after="1"))),
-        seen(Sending(0, refused(503)), Sending(1, OK, body={"input": "else"})),
-        seen(Sending(0, Answer(0))),
+        seen(refused(429, retry_after="1")),
+        seen(refused(503), Sending(1, OK, body={"input": "else"})),
+        seen(Answer(0)),
         seen(Sending(0, streamed(cut=True), body={"stream": True})),
     ],
     lacks=[
-        seen(Sending(0, refused(500)), _AGAIN),
-        seen(Sending(0, refused(400))),
-        seen(Sending(0, refused(429, "insufficient_quota"))),
-        seen(Sending(0, refused(503, x_should_retry="false"))),
-        seen(Sending(0, refused(409))),
+        seen(refused(500), OK),
+        seen(refused(400)),
+        seen(refused(429, "insufficient_quota")),
+        seen(refused(503, x_should_retry="false")),
+        seen(refused(409)),
         _attempts(500, 0, 0.5, 1.5),
-        seen(Sending(0, refused(429, retry_after="3600"))),
+        seen(refused(429, retry_after="3600")),
         seen(
             Sending(0, streamed(cut=True), body={"stream": True}),
             Sending(1, OK, path="/responses/resp_1", query={"starting_after": 3, "stream": True}),
@@ -231,19 +230,19 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     "time, or set `background: true` and retrieve the response.",
     source="The Responses API has no idempotency key that would merge two equal requests",
     shows=[
-        seen(Sending(0, OK), Sending(1, OK)),
-        seen(Sending(0, OK, left=0.5), Sending(1, OK)),
+        seen(OK, OK),
+        seen(Sending(0, OK, left=0.5), OK),
         seen(Sending(0, OK, left=0.5), Sending(1, OK, body={"metadata": {"attempt": "2"}})),
-        seen(Sending(0, streamed()), Sending(0.001, streamed())),
+        seen(streamed(), Sending(0.001, streamed())),
     ],
     lacks=[
-        seen(Sending(0, OK), Sending(1, OK, body={"input": "ho"})),
-        seen(Sending(0, refused(429)), _AGAIN),
-        seen(Sending(0, Answer(0)), _AGAIN),
-        seen(Sending(0, streamed(cut=True)), Sending(1, streamed())),
-        seen(Sending(0, OK), Sending(1, refused(400), turn=False)),
-        seen(Sending(0, OK), Sending(1, OK, body={"metadata": {"run": "2"}})),
-        seen(Sending(0, OK), Sending(1, OK, headers={"session-id": "2"})),
+        seen(OK, Sending(1, OK, body={"input": "ho"})),
+        seen(refused(429), OK),
+        seen(Answer(0), OK),
+        seen(streamed(cut=True), streamed()),
+        seen(OK, Sending(1, refused(400), turn=False)),
+        seen(OK, Sending(1, OK, body={"metadata": {"run": "2"}})),
+        seen(OK, Sending(1, OK, headers={"session-id": "2"})),
     ],
 )
 def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:

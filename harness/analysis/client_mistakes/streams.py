@@ -131,7 +131,7 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
         seen(_CUT._replace(sent=2), _resumed(1, 0)),
         seen(_CUT._replace(sent=2), _RETRIEVED),
         seen(_WHOLE, _resumed(1, 4, OK)),
-        seen(Sending(0, OK), _resumed(1, 3)),
+        seen(OK, _resumed(1, 3)),
         seen(
             _CUT._replace(sent=2),
             _resumed(1, 1)._replace(answer=streamed(5, first=2, cut=True), sent=2),

@@ -17,9 +17,8 @@ from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
 
-_NOT_EXECUTED = re.compile(
-    r"\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran)|cancell?ed|aborted)\b", re.I
-)
+_NOT_RUN = r"not (?:been )?(?:executed|run)|never (?:executed|ran)"
+_NOT_EXECUTED = re.compile(rf"\b(?:skipped|interrupted|{_NOT_RUN}|cancell?ed|aborted)\b", re.I)
 _REASON_GIVEN = re.compile(
     r"\b(?:not allowed|final result|(?:un|dis)?approv|den(?:y|ied)|reject|declin|refus|permission|error|invalid)", re.I
 )
@@ -31,12 +30,11 @@ _TOLD_MESSAGE = re.compile(
 )
 """Words that announce a user message, which must then follow."""
 _TOOL_NOT_EXECUTED = re.compile(
-    r"\b(?:tool|function|execution)\b.*\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran))\b",
-    re.I | re.S,
+    rf"\b(?:tool|function|execution)\b.*\b(?:skipped|interrupted|{_NOT_RUN})\b", re.I | re.S
 )
 _NOTHING_BUT_THAT = re.compile(
     r"(?:(?:the )?(?:call|request|it) (?:was |has been )?)?(?:interrupted(?: by (?:the )?user)?)"
-    r"|(?:(?:the )?(?:call|it) (?:was |has )?)?(?:not (?:been )?(?:executed|run)|never (?:executed|ran))"
+    rf"|(?:(?:the )?(?:call|it) (?:was |has )?)?(?:{_NOT_RUN})"
     r"|no (?:tool )?(?:result|output|response)s? (?:was |were )?(?:provided|received|recorded)",
     re.I,
 )
