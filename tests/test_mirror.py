@@ -50,7 +50,7 @@ TESTED_WITH = {
     "pytest_plugin/test_outcome.py": {"pytest_plugin/causes"},
     "pytest_plugin/test_tls.py": {"drive/clients"},
     "report/test_report.py": {"report/fill_case"},
-    "server/control_plane/test_acts.py": {"server/held_requests"},
+    "server/control_plane/test_changes.py": {"server/held_requests"},
     "server/control_plane/test_app.py": {
         "server/judge_world",
         "world/scripting/settings",

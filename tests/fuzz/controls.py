@@ -9,7 +9,7 @@ from urllib.parse import quote_from_bytes
 
 from harness.items import function_call, message
 from harness.server.control_plane.app import CONTROLS, control_app
-from harness.server.control_plane.openapi import BODIES
+from harness.server.control_plane.requests import BODIES
 from harness.server.http_server import App
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.unscripted.default_model import small_talk

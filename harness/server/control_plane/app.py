@@ -1,15 +1,17 @@
 """The control plane: scripts a World and reads its journal from any language, as plain JSON over HTTP.
 
 The bearer key of a control request names the World, as it does for the API itself; the header `x-harness-world` can
-name it instead.
+name it instead. `openapi.json` describes it for programs, `/_harness/docs` for people, without scripts or requests.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import wraps
+from html import escape
 from inspect import iscoroutinefunction
 from typing import Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -20,17 +22,9 @@ from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
 from harness.core.vocabulary import render_json
-from harness.server.control_plane import acts, changes, journal
-from harness.server.control_plane.acts import decide
+from harness.server.control_plane import changes, reads
 from harness.server.control_plane.live import events, worlds
-from harness.server.control_plane.openapi import (
-    CONTENT_SECURITY_POLICY,
-    REFUSALS,
-    ControlApp,
-    describe_body,
-    render_control_page,
-)
-from harness.server.control_plane.requests import Worker, api_of, mock_of
+from harness.server.control_plane.requests import BODIES, Worker, api_of, mock_of
 from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import describe_health
@@ -158,31 +152,118 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Any]]] = (
     ("GET", "/events", events),
     ("GET", "/view/run", view_run),
     ("GET", "/view/case", view_case),
-    ("GET", "/exchanges", journal.exchanges),
-    ("GET", "/unused", journal.unused),
-    ("GET", "/losses", journal.losses),
-    ("GET", "/flow", journal.flow),
-    ("GET", "/said", journal.said),
-    ("GET", "/calls", journal.calls),
-    ("GET", "/retries", journal.retries),
-    ("GET", "/approvals", journal.approvals),
-    ("GET", "/agents", journal.agents),
-    ("GET", "/usage", journal.usage),
-    ("GET", "/cache", journal.cache),
-    ("GET", "/path", journal.path),
-    ("GET", "/deliveries", journal.deliveries),
-    ("GET", "/report", journal.report),
+    ("GET", "/exchanges", reads.exchanges),
+    ("GET", "/unused", reads.unused),
+    ("GET", "/losses", reads.losses),
+    ("GET", "/flow", reads.flow),
+    ("GET", "/said", reads.said),
+    ("GET", "/calls", reads.calls),
+    ("GET", "/retries", reads.retries),
+    ("GET", "/approvals", reads.approvals),
+    ("GET", "/agents", reads.agents),
+    ("GET", "/usage", reads.usage),
+    ("GET", "/cache", reads.cache),
+    ("GET", "/path", reads.path),
+    ("GET", "/deliveries", reads.deliveries),
+    ("GET", "/report", reads.report),
     ("POST", "/said", changes.hear),
     ("POST", "/surfaced", changes.compare),
     ("POST", "/open", changes.open_gate),
-    ("GET", "/waiting", acts.waiting),
-    ("POST", "/turns", acts.turns),
-    ("POST", "/hold", acts.hold),
-    ("POST", "/answer", acts.answer),
-    ("POST", "/step", acts.step),
-    ("POST", "/decide", decide),
+    ("GET", "/waiting", changes.waiting),
+    ("POST", "/turns", changes.turns),
+    ("POST", "/hold", changes.hold),
+    ("POST", "/answer", changes.answer),
+    ("POST", "/step", changes.step),
+    ("POST", "/decide", changes.decide),
     ("POST", "/world", changes.begin),
     ("DELETE", "/world", changes.forget),
-    ("GET", "/rules", journal.rules),
+    ("GET", "/rules", reads.rules),
 )
 """Every control request: its method, its path below `/_harness` and its handler."""
+
+
+_ERROR: Json = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {"message": {"type": "string"}, "type": {"const": "harness_error"}},
+            "required": ["message", "type"],
+        }
+    },
+    "required": ["error"],
+}
+
+
+def _refusal(description: str) -> Json:
+    return {"description": description, "content": {"application/json": {"schema": _ERROR}}}
+
+
+REFUSALS: dict[int | str, Json] = {
+    400: _refusal("No World, or something in the request that cannot be used; the message says what and where."),
+    401: _refusal("The token of the control plane is missing or wrong."),
+    403: _refusal("The Host is not a name of this server."),
+}
+"""The refusals that every control request may receive, by status."""
+
+
+class ControlApp(FastAPI):
+    """A FastAPI app whose OpenAPI document describes its real refusals: an invalid query is a 400, too."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Build the OpenAPI document, without the 422 that FastAPI would declare."""
+        described = super().openapi()
+        for operations in described["paths"].values():
+            for operation in operations.values():
+                operation["responses"].pop("422", None)
+        return described
+
+
+def describe_body(method: str, path: str) -> dict[str, Any] | None:
+    """Describe the body of a control request in OpenAPI; None for a request without a body."""
+    if method != "POST" or path not in BODIES:
+        return None
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": BODIES[path]}}}}
+
+
+CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em;color-scheme:light dark}"
+    "h2{font-size:1em;margin-top:2em}code{font-size:.95em}"
+)
+_CODE, _CODE_IN_HTML = re.compile(r"`([^`]*)`"), r"<code>\1</code>"
+
+
+def render_control_page(openapi: Json) -> str:
+    """Render the page for an OpenAPI document: each request with its description and parameters."""
+    title = escape(openapi["info"]["title"])
+    requests = "\n".join(
+        _render_request(method, path, operation)
+        for path, operations in openapi["paths"].items()
+        for method, operation in operations.items()
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head>\n<body><h1>The control plane of {title}</h1>\n"
+        "<p>The bearer key of a request names its World. "
+        f'<a href="openapi.json">openapi.json</a> says the same for programs.</p>\n{requests}\n</body></html>\n'
+    )
+
+
+def _render_request(method: str, path: str, operation: Json) -> str:
+    paragraphs = operation.get("description", "").split("\n\n")
+    parameters = "".join(f"<li>{parameter}</li>" for parameter in _describe_parameters(operation))
+    return (
+        f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
+        + "".join(f"<p>{_CODE.sub(_CODE_IN_HTML, escape(text))}</p>" for text in paragraphs)
+        + (f"<ul>{parameters}</ul>" if parameters else "")
+    )
+
+
+def _describe_parameters(operation: Json) -> Iterator[str]:
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] != "query":
+            continue
+        schema = parameter["schema"]
+        values = " | ".join(schema.get("enum", ())) or schema.get("type", "")
+        yield f"<code>?{escape(parameter['name'])}={escape(values)}</code>, by default {escape(str(schema.get('default')))}"

@@ -1,16 +1,29 @@
-"""The control plane's endpoints that change a World: script, time, expectations, end."""
+"""The control plane's endpoints that change a World: its script, time, expectations, end.
 
+And what a person watching it does by hand: list waiting turns and requests, change, answer or release them.
+"""
+
+from typing import Any
+
+import orjson
 from fastapi import Request
 
 from harness.analysis.surfaced import describe_difference
-from harness.core.errors import HarnessError, Place
-from harness.core.exchange import Json, SentTurn
+from harness.core.delivery import Pause, StepGate
+from harness.core.errors import HarnessError, Place, ScriptError
+from harness.core.exchange import Exchange, Json, ReceivedRequest, SentTurn
+from harness.core.json_values import as_object, objects_in
+from harness.core.text import show
 from harness.core.vocabulary import VOCABULARIES
+from harness.explain.turn import summarize_turn
 from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object, snapshot_of, worker_of
 from harness.server.mock_api import CONTROL_ROOT
-from harness.world.scripting.document import parse_sent_script
+from harness.world.mock import Mock
+from harness.world.route import Turn
+from harness.world.script import QueuedTurn, Script, list_waiting, remove_waiting, replace_waiting
+from harness.world.scripting.document import parse_sent_script, parse_yaml_turns
 from harness.world.scripting.settings import ALLOW, refusal_texts
-from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, ValueForm
+from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER, ValueForm
 
 _CONVERSATION = ValueForm(
     "a list of items, of which the last is a user message",
@@ -20,8 +33,8 @@ _CONVERSATION = ValueForm(
         and (isinstance(value[-1], str) or value[-1].get("role") == "user" if value else False)
     ),
 )
-_SENT = Place(f"POST {CONTROL_ROOT}/script")
-"""The place reported for a turn that was sent over HTTP."""
+_SENT_SCRIPT, _SENT_TURN = (Place(f"POST {CONTROL_ROOT}/{path}") for path in ("script", "turns"))
+"""The places reported for turns that were sent over HTTP."""
 
 
 async def script(request: Request) -> Json:
@@ -32,7 +45,7 @@ async def script(request: Request) -> Json:
     waiting, and the ids of files.
     """
     mock, sent = mock_of(request), await read_object(request)
-    return parse_sent_script(sent).apply(mock, lambda _: _SENT)
+    return parse_sent_script(sent).apply(mock, lambda _: _SENT_SCRIPT)
 
 
 async def advance(request: Request) -> list[Json]:
@@ -131,3 +144,195 @@ async def begin(request: Request) -> Json:
 
 _ALLOWED = ValueForm(f'"{ALLOW}"', lambda value: value == ALLOW)
 _LANGUAGE = ValueForm(f"one of {', '.join(VOCABULARIES)}", lambda value: value in list(VOCABULARIES))
+
+
+async def waiting(request: Request) -> Json:
+    """List what is waiting in a World: `turns`, held `requests`, closed `gates`, `background` responses and runs.
+
+    A turn has its `yaml`, which is empty for a turn written in code. `holds` says whether requests are held, `stepped`
+    how many answers wait for the next step (null without steps).
+    """
+    mock, held = mock_of(request), api_of(request).held
+    world = mock.world
+    threads = world.store.threads.values()
+    gate = step_gate(world.script)
+    return {
+        "turns": [_describe_turn(turn) for turn in list_waiting(world.script)],
+        "holds": world.api_key in held.keys,
+        "requests": [
+            {"request": kept.number, "path": kept.received.path, "body": kept.received.raw.decode(errors="replace")}
+            for kept in held.of(world)
+        ],
+        "stepped": gate.waiting if gate else None,
+        "gates": [name for name, gate in world.gates.items() if not gate.is_open],
+        "background": [*world.store.pending, *(run for stored in threads for run in stored.pending_events)],
+    }
+
+
+async def turns(request: Request) -> Json:
+    """Add turns to the script, as YAML that could stand below `script:`; returns how many turns are waiting.
+
+    `{"yaml": "- message: Sunny."}`. With the id of a waiting `turn` and the YAML that it `was`, that turn is replaced,
+    or removed if there is no `yaml`.
+    """
+    mock = mock_of(request)
+    sent = await read_members(request)
+    script = mock.world.script
+    if "turn" not in sent:
+        added = parse_yaml_turns(TEXT.check("yaml", sent.get("yaml")))
+        mock.script().add_turns(added, [[_SENT_TURN]] * len(added))
+    elif "yaml" in sent:
+        turn = _parse_one(TEXT.check("yaml", sent["yaml"]))
+        replace_waiting(script, *_named(sent), turn, _SENT_TURN)
+    else:
+        remove_waiting(script, *_named(sent))
+    return {"turns": len(list_waiting(script))}
+
+
+async def hold(request: Request) -> Json:
+    """Hold requests that ask a model, `{"on": true}`, until `answer` says what it answers.
+
+    `false` releases them all.
+    """
+    mock, held = mock_of(request), api_of(request).held
+    if BOOLEAN.check("on", (await read_members(request)).get("on")):
+        if not api_of(request).can_hold:
+            raise HarnessError(
+                "hold: servers that share a store cannot hold requests. Start the server without `--store`."
+            )
+        held.keys.add(mock.api_key)
+    else:
+        held.end(mock.world)
+    return {"holds": mock.api_key in held.keys}
+
+
+async def answer(request: Request) -> Json:
+    """Answer a held request, `{"request": 1, "yaml": "- message: Sunny."}`, or without `yaml` as the script says."""
+    mock = mock_of(request)
+    sent = await read_members(request)
+    turn = _parse_one(TEXT.check("yaml", sent["yaml"])) if "yaml" in sent else None
+    number = WHOLE_NUMBER.check("request", sent.get("request"))
+    api_of(request).held.answer(mock.world, number, turn)
+    return {"answered": number}
+
+
+async def step(request: Request) -> Json:
+    """Send answers event by event: `{"on": true}` to begin, `{}` for each next event, `{"on": false}` for all the rest.
+
+    An answer that is not streamed waits as a whole. Returns how many answers moved on.
+    """
+    script = mock_of(request).world.script
+    sent = await read_members(request)
+    gate = step_gate(script)
+    if "on" not in sent:
+        if gate is None:
+            raise HarnessError('step: answers are not held; send {"on": true} before the request.')
+        return {"stepped": gate.step()}
+    if BOOLEAN.check("on", sent["on"]):
+        script.step = script.step or Pause(until=StepGate())
+        return {"stepped": 0}
+    script.step, stepped = None, gate.waiting if gate else 0
+    if gate:
+        gate.open()
+    return {"stepped": stepped}
+
+
+def step_gate(script: Script) -> StepGate | None:
+    """Return the gate at which the answers of a script wait for the next step; None if they do not."""
+    gate = script.step.until if script.step else None
+    return gate if isinstance(gate, StepGate) else None
+
+
+def _named(sent: Json) -> tuple[str, str]:
+    return TEXT.check("turn", sent.get("turn")), str(sent.get("was", ""))
+
+
+def _parse_one(yaml: str) -> Turn:
+    made = parse_yaml_turns(yaml)
+    if len(made) != 1:
+        raise ScriptError(f"turns: {len(made)} turns in place of one. Put the items of a turn into a nested list.")
+    return made[0]
+
+
+def _describe_turn(waits: QueuedTurn) -> dict[str, Any]:
+    return {
+        "turn": waits.id,
+        "route": waits.route,
+        "text": summarize_turn(waits.turn),
+        "yaml": waits.yaml,
+        "file": waits.place.file,
+        "line": waits.place.line,
+    }
+
+
+USER_AGENT = "responses-harness"
+"""The user agent of such requests, so that the journal shows who sent them."""
+_NOT_SENT_AGAIN = frozenset({"input", "stream", "stream_options", "background"})
+
+
+async def decide(request: Request) -> Json:
+    """Approve or deny a call in the client's place: `{"approval": "mcpr_1", "approve": true}`.
+
+    A denial, `false`, may have a `reason`. Sends the World what the client would send next, and its script answers.
+    Returns the `exchange` and its `status`.
+    """
+    api, mock = api_of(request), mock_of(request)
+    sent = await read_members(request)
+    decision: Json = {
+        "type": "mcp_approval_response",
+        "approval_request_id": TEXT.check("approval", sent.get("approval")),
+        "approve": BOOLEAN.check("approve", sent.get("approve")),
+    }
+    if "reason" in sent:
+        decision["reason"] = TEXT.check("reason", sent["reason"])
+    if not api.can_hold:
+        raise HarnessError(
+            "decide: servers that share a store cannot send requests. Start the server without `--store`."
+        )
+    asking = _find_asking(mock, decision["approval_request_id"])
+    headers = {
+        **{name: value for name, value in asking.request.headers.items() if name != "content-length"},
+        "user-agent": USER_AGENT,
+    }
+    body = orjson.dumps(_next_body(asking, decision))
+    path = asking.request.root + asking.request.path
+    answer = api.handle(ReceivedRequest("POST", path, headers, dict(asking.request.query), body))
+    return {"exchange": mock.world.exchange_count, "status": answer.status}
+
+
+def _find_asking(mock: Mock, id: str) -> Exchange:
+    """Find the exchange in which the model asked for a pending approval; HarnessError if not found."""
+    known = {approval.id: approval for approval in mock.approvals}
+    if id not in known:
+        waiting = ", ".join(approval.id for approval in known.values() if approval.approve is None) or "none"
+        raise HarnessError(f"decide: no approval {show(id)} was requested. Pending: {waiting}.")
+    if known[id].answers:
+        raise HarnessError(f"decide: {id} was answered in request {known[id].answers[0]}.")
+    asked = next((exchange for exchange in mock.exchanges if exchange.number == known[id].asked), None)
+    if asked is None or asked.request.method != "POST":
+        raise HarnessError(
+            f"decide: the request in which {id} was requested is not in the journal, or came over a WebSocket."
+        )
+    return asked
+
+
+def _next_body(asking: Exchange, decision: Json) -> Json:
+    """Build the body of the next request: with the id of a stored response, or else with the whole transcript."""
+    before, answered = as_object(asking.request.body), as_object(asking.answer.body)
+    body: dict[str, Any] = {name: value for name, value in before.items() if name not in _NOT_SENT_AGAIN}
+    if before.get("conversation") is not None:
+        return body | {"input": [decision]}
+    # A response that was not stored cannot be continued by its id: its transcript is sent.
+    if before.get("store") is not False:
+        return body | {"input": [decision], "previous_response_id": answered.get("id")}
+    given = before.get("input")
+    asked = [{"role": "user", "content": given}] if isinstance(given, str) else objects_in(given)
+    output = [
+        item for item in objects_in(answered.get("output")) if item.get("type") != "reasoning" or _is_replayable(item)
+    ]
+    return body | {"input": [*asked, *output, decision]}
+
+
+def _is_replayable(reasoning: Json) -> bool:
+    """Return whether reasoning that was not stored can be sent back: only encrypted."""
+    return bool(reasoning.get("encrypted_content"))

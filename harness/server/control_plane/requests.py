@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import Annotated, Any, TypeVar
@@ -21,10 +21,11 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.text import show
-from harness.server.control_plane.openapi import BODIES
+from harness.core.vocabulary import VOCABULARIES
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
+from harness.world.scripting.settings import ALLOW
 from harness.world.scripting.validation import check_json, check_members, errors_at
 from harness.world.snapshot import take_snapshot
 from harness.world.world import World
@@ -32,6 +33,37 @@ from harness.world.world import World
 _Made = TypeVar("_Made")
 WORLD_HEADER = "x-harness-world"
 """Names a World instead of its key, for holders of the control token; percent-encoded, as in `GET /_harness/worlds`."""
+
+_TEXT: Json = {"type": "string"}
+_OBJECT: Json = {"type": "object"}
+
+
+def _members(*required: str, **properties: Json) -> Json:
+    """Build the schema of an object with exactly these members."""
+    return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
+
+
+BODIES: Mapping[str, Json] = {
+    "/script": _OBJECT,
+    "/advance": _members(id=_TEXT),
+    "/skip": _members("seconds", seconds={"type": "integer", "minimum": 0, "maximum": 2**53 - 1}),
+    "/expect": _members(
+        "refusals",
+        refusals={"anyOf": [{**_TEXT, "minLength": 1}, {"type": "array", "items": {**_TEXT, "minLength": 1}}]},
+    ),
+    "/said": _members("items", items={"type": "array", "minItems": 1, "items": {"type": ["string", "object"]}}),
+    "/surfaced": _members(
+        "result", result={}, only={"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}, losses={"const": ALLOW}
+    ),
+    "/open": _members("gate", gate=_TEXT),
+    "/turns": _members(yaml=_TEXT, turn=_TEXT, was=_TEXT),
+    "/hold": _members("on", on={"type": "boolean"}),
+    "/answer": _members("request", request={"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, yaml=_TEXT),
+    "/step": _members(on={"type": "boolean"}),
+    "/decide": _members("approval", "approve", approval=_TEXT, approve={"type": "boolean"}, reason=_TEXT),
+    "/world": _members("name", name=_TEXT, language={"enum": [*VOCABULARIES]}),
+}
+"""The schemas of the bodies, by path below `/_harness`; the format of scripts is not described here."""
 
 EventNumber = Annotated[int, Query(gt=-(2**53), lt=2**53)]
 """The number of an event or of an exchange: an integer that JSON carries exactly."""

@@ -12,11 +12,13 @@ import pytest
 
 from harness.faults import Gate, pause
 from harness.items import message
+from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.control_plane import live
 from harness.server.control_plane.access import ControlAccess
+from harness.server.control_plane.live import EventRing
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.observe import event_ring
+from tests.support import in_process
 from tests.support.processes import wait_until
 from tests.support.servers.json_client import send
 
@@ -190,7 +192,7 @@ class TestTheEvents:
     def test_the_events_begin_with_a_gap_when_some_are_not_kept(
         self, server: Server, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(event_ring, "MOST_EVENTS", 4)
+        monkeypatch.setattr(live, "MOST_EVENTS", 4)
         server.api.open("sk-a", "weather")
         position = send(server.port, "GET", "/_harness/worlds")[1]["event"]
         for _ in range(5):
@@ -243,7 +245,7 @@ class TestTheEvents:
             assert len(server.api.observers.all) == 1
             ask(server)
             stream.read_until("edge")
-        monkeypatch.setattr(event_ring, "UNWATCHED_SECONDS", 0.0)
+        monkeypatch.setattr(live, "UNWATCHED_SECONDS", 0.0)
         (ring,) = server.api.observers.all
         assert wait_until(lambda: not ring._listeners)  # type: ignore[attr-defined]
         ask(server)
@@ -260,3 +262,52 @@ class TestTheToken:
             with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as wire:
                 wire.request("GET", path, headers={"x-harness-token": "secret"})
                 assert wire.getresponse().status == 200
+
+
+HEADERS = {"authorization": "Bearer sk-ring", "content-type": "application/json"}
+
+
+class Collector(ApiObserver):
+    """Keeps what it is told."""
+
+    least_status = 0
+
+    def __init__(self) -> None:
+        self.answered: list[AnsweredRequest] = []
+
+    def on_answer(self, answered: AnsweredRequest) -> None:
+        """Keep an answer."""
+        self.answered.append(answered)
+
+
+def test_an_event_names_the_exchange_of_its_answer_though_another_thread_has_answered_since() -> None:
+    api, collector = MockApi(), Collector()
+    api.open("sk-ring").script("Paris", "Rome")
+    ring = EventRing(api)
+    ring.look()
+    api.observers.remove(ring)
+    api.observers.add(collector)
+    for model in ("gpt-4.1", "gpt-4o"):
+        in_process.ask(api, "Capital?", "sk-ring", model=model)
+
+    first, second = collector.answered
+    ring.on_answer(first)
+    ring.on_answer(second)
+
+    told = [event for event in ring.read(0, 10)[1] if event.kind == "exchange"]
+    assert [(event.number, event.row["model"]) for event in told] == [(1, "gpt-4.1"), (2, "gpt-4o")]
+
+
+def test_an_exchange_that_was_dropped_meanwhile_is_no_event() -> None:
+    api, collector = MockApi(), Collector()
+    api.open("sk-ring").script("Paris")
+    ring = EventRing(api)
+    ring.look()
+    api.observers.add(collector)
+    in_process.ask(api, "Capital?", "sk-ring", model="gpt-4.1")
+    (answered,) = collector.answered
+    last = ring.last
+    assert answered.world is not None
+    answered.world.exchanges.clear()
+    ring.on_answer(answered)
+    assert ring.last == last

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from harness.items import message
 from harness.server import judge_world
-from harness.server.control_plane import journal, view
+from harness.server.control_plane import reads, view
 from harness.server.control_plane.app import CONTROLS
 from harness.server.control_plane.requests import Worker, _render
 from harness.server.http_server import Server, serve_in_thread
@@ -44,7 +44,7 @@ def server() -> Iterator[Server]:
 @pytest.mark.parametrize(
     ("path", "module", "name", "count"),
     [
-        ("/losses", journal, "losses_of", None),
+        ("/losses", reads, "losses_of", None),
         ("/report", judge_world, "find_causes", None),
         ("/view/run", view, "build_row", lambda run: run["cases"][0]["exchanges"]),
         ("/view/case?id=talk", view, "build_case", lambda case: case["row"]["exchanges"]),
