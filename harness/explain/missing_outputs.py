@@ -19,11 +19,12 @@ PAIRING_RULES = (*_UNANSWERED_RULES, *_ORPHAN_RULES)
 _APPROVAL_TYPES = (APPROVAL_REQUEST, APPROVAL_RESPONSE)
 
 
-class PlacedItem(NamedTuple):
-    """An item and its place in a request; `input` if it comes from an earlier response or a conversation.
+class UnpairedItem(NamedTuple):
+    """A call without an output, or an output without a call, and its place in a request.
 
-    `origin` is the output item that made the call; `other_kind` the type of a call that has the `call_id` of this
-    output, but takes another kind of output. An output `is_second` if another one answers its call.
+    The place is `input` if the item comes from an earlier response or a conversation. `origin` is the output item that
+    made the call; `other_kind` the type of a call that has the `call_id` of this output, but takes another kind of
+    output. An output `is_second` if another one answers its call.
     """
 
     place: str
@@ -43,7 +44,7 @@ class PlacedItem(NamedTuple):
         return item_type(self.item) in _APPROVAL_TYPES
 
 
-def find_unpaired(rule: str | None, history: History, exchange: Exchange) -> Sequence[PlacedItem]:
+def find_unpaired(rule: str | None, history: History, exchange: Exchange) -> Sequence[UnpairedItem]:
     """Find the calls without output, or outputs without call, in a refused request and what it continues."""
     if rule not in PAIRING_RULES or not (request := history.read_request(exchange)):
         return ()
@@ -57,7 +58,7 @@ def find_origin(history: History, id: str) -> OutputItem | None:
     return history.by_id.get(id) or next(iter(history.by_call.get(id, ())), None)
 
 
-def describe_unpaired(rule: str | None, items: Sequence[PlacedItem]) -> str:
+def describe_unpaired(rule: str | None, items: Sequence[UnpairedItem]) -> str:
     """Describe every call without an output and its exchange, or every output without a call."""
     if rule in _UNANSWERED_RULES:
         return _describe_open_calls(items)
@@ -71,26 +72,26 @@ def describe_origin(origin: OutputItem | None) -> str:
     return f" from exchange {origin.number}" if origin else ", which no exchange of this test produced"
 
 
-def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
+def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[UnpairedItem]:
     outputs = Counter(key for _, item in placed for key in _answered_calls(item))
     for place, item in placed:
         if not (id := client_call_id(item)) or item.get("async"):
             continue
         if not outputs[key := (item_type(item), id)]:
-            yield PlacedItem(place, item, find_origin(history, id))
+            yield UnpairedItem(place, item, find_origin(history, id))
         # An output answers one call; a response and the call that it led to answer one approval request.
         elif key[0] != APPROVAL_REQUEST:
             outputs[key] -= 1
 
 
-def _find_orphans(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
+def _find_orphans(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[UnpairedItem]:
     calls = Counter((item_type(item), id) for _, item in placed if (id := client_call_id(item)))
     types_by_id = {id: type for type, id in calls}
     for place, item in placed:
         keys = [key for key in _answered_calls(item) if key in calls]
         if (id := answered_id(item)) and not any(calls[key] for key in keys):
             other_kind = "" if keys else types_by_id.get(id, "")
-            yield PlacedItem(place, item, find_origin(history, id), other_kind, is_second=bool(keys))
+            yield UnpairedItem(place, item, find_origin(history, id), other_kind, is_second=bool(keys))
         calls.subtract(key for key in keys if key[0] != APPROVAL_REQUEST)
 
 
@@ -102,7 +103,7 @@ def _answered_calls(item: Json) -> Iterator[tuple[str, str]]:
         yield CALL_OF_OUTPUT[item_type(item)], str(id)
 
 
-def _describe_open_calls(calls: Sequence[PlacedItem]) -> str:
+def _describe_open_calls(calls: Sequence[UnpairedItem]) -> str:
     groups: dict[str, list[str]] = {}
     for call in calls:
         groups.setdefault(describe_origin(call.origin), []).append(describe_item(call.item))
@@ -115,7 +116,7 @@ def _describe_open_calls(calls: Sequence[PlacedItem]) -> str:
     return f"{places}: {len(calls)} {noun} have no {missing} in this request: {told}"
 
 
-def _describe_missing_call(output: PlacedItem) -> str:
+def _describe_missing_call(output: UnpairedItem) -> str:
     if output.is_second:
         return f"`{output.call_id}`, which another output answers already: send each output once"
     if output.other_kind:

@@ -166,7 +166,7 @@ class _RefusedRequest:
         return history
 
     @cached_property
-    def unpaired(self) -> Sequence[missing_outputs.PlacedItem]:
+    def unpaired(self) -> Sequence[missing_outputs.UnpairedItem]:
         """The calls without output, or outputs without call, that caused the refusal; empty for other rules."""
         return missing_outputs.find_unpaired(self.exchange.answer.rule, self.history, self.exchange)
 

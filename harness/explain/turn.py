@@ -1,6 +1,6 @@
 """Explains requests without a turn (none fits, none is left, the client did not wait), and turns without a request.
 
-So are requests without a World: their key belongs to no test, or to a test that has ended.
+Requests without a World are explained, too: their key belongs to no test, or to a test that has ended.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -36,9 +36,9 @@ def _message_annotated(*notes: Json, text: str = CITED_TEXT) -> Json:
     return assistant("", content=[{"type": "output_text", "text": text, "annotations": list(notes)}])
 
 
-def _sent_of_file(id: str) -> Case:
-    """Build an example in which a message that cites a file comes back with this id of the file."""
-    note = {"type": "file_citation", "file_id": id, "filename": "v2.md", "index": 20}
+def _sent_of_file(id: str, index: int = 20) -> Case:
+    """Build an example in which a message that cites a file comes back with this id of the file, at this position."""
+    note = {"type": "file_citation", "file_id": id, "filename": "v2.md", "index": index}
     return _sent_with(note, said=message(CITED_TEXT, annotations=[file_citation("file-1", "v2.md", index=20)]))
 
 
@@ -266,7 +266,11 @@ def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[Lo
 @loss(
     message="an annotation of the {what} from exchange {said} comes back at {now} instead of {was}: {source}",
     fix="Send the positions of an annotation back unchanged, as long as its text is the same.",
-    loses=[_sent_with({**_NOTE, "end_index": 0}), _sent_with({**_NOTE, "start_index": 3, "end_index": 5})],
+    loses=[
+        _sent_with({**_NOTE, "end_index": 0}),
+        _sent_with({**_NOTE, "start_index": 3, "end_index": 5}),
+        _sent_of_file("file-1", index=3),
+    ],
     keeps=[
         _sent_with(_NOTE),
         _sent_in_parts((CITED_TEXT, _NOTE)),

@@ -227,6 +227,7 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
         ask(["P", user(""), ">", web_search_call("v2"), "A"], ["P", user(""), "A"], **_SEARCHING),
         ask("P > A", ["P", user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")]),
         ask("P > A", ["P A", user("")]),
+        ask(["P >", web_search_call("v2"), "A"], ["P A", user('{"type": "web_search_call"}')], **_SEARCHING),
         ask("P > T C", ["P C", user(""), "O"]),
         ask(
             "P > C",

@@ -92,6 +92,7 @@ def _code_case(**changed: Any) -> Case:
         _changed_output_case(""),
         _changed_output_case("None"),
         _changed_output_case("v2 is livev2 is live"),
+        _changed_output_case(json.dumps("v2 is live")),
         _changed_output_case(str(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _changed_output_case(json.dumps(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _two_outputs_case("ops were told", "v2 is live"),

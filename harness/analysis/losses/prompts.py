@@ -134,6 +134,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     fix=_FIX,
     loses=[
         _talk(user("[object Object]")),
+        _talk(user('"And now?"')),
         ask("P > A", [user(f"{PROMPT['content']} {_PICTURE}"), "A N"]),
         _talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))),
         _talk(assistant(NEXT["content"])),

@@ -10,21 +10,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, extend_hash, is_assistant, item_key, item_type, message_text
 from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem, facts_about
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import (
-    DEPLOY,
-    PROMPT,
-    REPLY,
-    STATELESS,
-    TEXT,
-    TOOLS,
-    LossFacts,
-    ask,
-    assistant,
-    body,
-    chained,
-    loss,
-    user,
-)
+from harness.analysis.loss import DEPLOY, STATELESS, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
 from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -71,7 +57,7 @@ _DATA_PROMPT = user("Plan v2, as JSON.")
         ask(["P >", message("planner")], "P > A", "P N", by=("route", "plan", "route")),
         ask(
             body("P"),
-            Case({"model": "gpt-4.1", "input": [PROMPT, assistant(TEXT)]}, on="POST /responses/compact"),
+            Case(body("P A", model="gpt-4.1"), on="POST /responses/compact"),
             body("P", {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, "N"),
             body("P A N A2 N3"),
             turns=["A", "A2"],
@@ -321,7 +307,7 @@ _HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_
         ),
         ask(_STREAMED_REQUEST, ["P", {"role": "assistant", "content": TEXT}, "N"], turns=[["A", failed()]]),
         ask(["P > C", incomplete()], "P C O"),
-        ask(_STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99)]),
+        ask(_STREAMED_REQUEST, "P A N", turns=[cut([message(TEXT), DEPLOY], after=99)]),
         ask(_STREAMED_REQUEST, ["P", assistant(TEXT[:4]), "N"], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]),
         ask(_STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=9)]),
         ask(["P > C", incomplete()], chained("O")),
@@ -331,7 +317,7 @@ _HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_
         ask(["P > A", incomplete()], ["P", assistant(TEXT, status="incomplete"), "N"]),
         ask(["P >", _HALF_CALL, incomplete()], chained("O")),
         ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[["A", failed()], "A"]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([REPLY, DEPLOY], after=99), "A"]),
+        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([message(TEXT), DEPLOY], after=99), "A"]),
         ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=5), "C"]),
         ask(["P > A", message("And"), incomplete()], "P A N"),
     ],
