@@ -174,16 +174,15 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
         return None
     try:
         final = _recorded_response(recorded)
-        return None if final is None else _compare_with_mock(recorded, final, world)
+        return None if final is None else _compare_with_mock(recorded, final, request, world)
     except Exception:
-        if _is_well_formed(recorded, world):
+        if _is_well_formed(recorded, request, world):
             raise
         return None  # the mock only handles conforming exchanges; the judge reports why this one is not
 
 
-def _is_well_formed(recorded: Recorded, world: World) -> bool:
+def _is_well_formed(recorded: Recorded, request: Request, world: World) -> bool:
     """Return whether the answer, and the request if it is known, of a `POST /responses` conform."""
-    _, request = rebuild_request(recorded)
     if "no_request" not in recorded.flags and not conforms_to_schema(
         call := WorldCall(request, world), check(call).violation
     ):
@@ -204,7 +203,7 @@ def _recorded_response(recorded: Recorded) -> Json | None:
     return None if any(finding.rule == "unknown_kind" for finding in drift) else final
 
 
-def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
+def _compare_with_mock(recorded: Recorded, final: Json, request: Request, world: World) -> list[Difference] | None:
     """Compare with the mock's answer; None if the recorded one does not conform, which the judge reports."""
     try:
         mock = render_mock_answer(recorded, final, world)
@@ -213,7 +212,6 @@ def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Di
             return None
         at = "output" if recorded.events is None else f"events[{len(recorded.events) - 1}]"
         return [Difference(at, str(final["status"]), str(problem))]
-    _, request = rebuild_request(recorded)
     return list(_compare_answers(recorded, mock, make_profile(recorded, request, world)))
 
 
