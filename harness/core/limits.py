@@ -100,7 +100,7 @@ def collect_new_garbage() -> None:
 
     Python counts the objects created minus those freed. While each new World, or each new response, replaces an old
     one, that number stays near zero, and a collection of the youngest generation comes late: it then walks over all
-    10,000 Worlds, for up to half a second. A server therefore calls this ten times a second, and after every
+    10,000 Worlds, for up to half a second. A server therefore calls this once a second, and after every
     COLLECTED_ANSWERS: what was created meanwhile is still in the processor's cache, where a collection costs a quarter.
     """
     if gc.get_threshold() == SERVER_THRESHOLDS:

@@ -11,11 +11,10 @@ import uvicorn
 from harness.core.limits import collect_new_garbage
 from harness.server.transport.connection import HttpConnection
 
-TICK = 0.1
-"""Seconds between two iterations of uvicorn's main loop."""
-TICKS_PER_SECOND = 10
-STOP_SECONDS = 3.0
-"""Seconds that unfinished answers still get when the server is stopped."""
+TICK = 1.0
+"""Seconds between two iterations of the main loop, each of which renews the date of answers."""
+STOP_SECONDS, FORCED_STOP_SECONDS = 3.0, 0.1
+"""Seconds that unfinished answers still get when the server is stopped, and when it is forced to stop."""
 
 
 class StoppableServer(uvicorn.Server):
@@ -36,7 +35,7 @@ class StoppableServer(uvicorn.Server):
     def stop(self, *, force: bool = True) -> None:
         """Stop serving; may be called from any thread or a signal handler.
 
-        Unfinished answers get STOP_SECONDS, or one tick with `force`; after that they are cut off.
+        Unfinished answers get STOP_SECONDS, with `force` FORCED_STOP_SECONDS; after that they are cut off.
         """
         self.is_stopping = True
         # A server that is stopped while it starts would leave its sockets and connections open before uvicorn 0.41.
@@ -51,21 +50,17 @@ class StoppableServer(uvicorn.Server):
         yield
 
     async def main_loop(self) -> None:
-        """Tick as uvicorn does until the server is stopped; once a second, end requests that are overdue."""
+        """Let uvicorn tick, and end requests that are overdue, once a second until the server is stopped."""
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         self.serving.set_result(loop)
         self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
         self.should_exit = self.is_stopping  # read after `serving` is set, which `stop` reads after setting it
-        ticks = 0
-        while not await self.on_tick(ticks):
-            ticks += 1
+        while not await self.on_tick(0):  # the number of those at which uvicorn renews the date
             self.turns += 1
             collect_new_garbage()
-            # The limits are of seconds, so once a second is often enough.
-            if ticks % TICKS_PER_SECOND == 0:
-                for connection in list(self.server_state.connections):
-                    if isinstance(connection, HttpConnection):
-                        connection.end_when_late()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, HttpConnection):
+                    connection.end_when_late()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopped.wait(), TICK)
 
@@ -78,13 +73,13 @@ class StoppableServer(uvicorn.Server):
         for connection in list(state.connections):
             connection.shutdown()
         begun = loop.time()
-        while self._is_busy and loop.time() - begun < (TICK if self.force_exit else STOP_SECONDS):
-            await asyncio.sleep(TICK / 20)
+        while self._is_busy and loop.time() - begun < (FORCED_STOP_SECONDS if self.force_exit else STOP_SECONDS):
+            await asyncio.sleep(FORCED_STOP_SECONDS / 20)
         self.cut_off = max(len(state.connections), len(state.tasks))
         for connection in list(state.connections):
             connection.transport.abort()
         if state.tasks:  # most end by themselves now that their client is disconnected
-            await asyncio.wait(state.tasks, timeout=TICK)
+            await asyncio.wait(state.tasks, timeout=FORCED_STOP_SECONDS)
         for task in list(state.tasks):
             task.cancel()
         if self.at_end is not None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from functools import partial
 from inspect import isawaitable
+from itertools import count
 from time import time
 from typing import Protocol
 
@@ -12,6 +13,7 @@ import orjson
 from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
+from harness.core.limits import COLLECTED_ANSWERS, collect_new_garbage
 from harness.server.transport.asgi_types import Message, Receive, Send
 from harness.server.transport.deliver import send_events
 
@@ -33,7 +35,12 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
     """Accept the connection and answer its messages until either side closes it; `connection` is its number."""
     await send({"type": "websocket.accept"})
     early: list[Message] = []
-    while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
+    for answered in count():
+        message = early.pop(0) if early else await receive()
+        if message["type"] != "websocket.receive":
+            return
+        if answered % COLLECTED_ANSWERS == COLLECTED_ANSWERS - 1:
+            collect_new_garbage()
         text = message.get("text")
         edge = SendRecord(time(), connection)
         received = session.receive(message["bytes"] if text is None else text, edge=edge)
