@@ -15,7 +15,7 @@ OWNER = "OWNER"
 
 
 def find_obstacles(tag: str, address: str, root: Path = ROOT) -> list[str]:
-    """List what prevents a release of this tag from the repository at this address, each with its fix."""
+    """List the obstacles to a release of this tag from the repository at this address, each with its fix."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     package = json.loads((root / "integrations/node/package.json").read_text(encoding="utf-8"))
     headings = re.findall(r"^## \[(.+?)\]", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)

@@ -27,8 +27,8 @@ def read_announced() -> dict[str, str]:
 
     types = Path(openai.__path__[0]) / "types"
     texts = (file.read_text(encoding="utf-8") for file in sorted(types.rglob("*.py")))
-    entries = (found for text in texts for found in _ANNOUNCED.finditer(text))
-    return {name: found[2] for found in entries for name in _NAME.findall(found[1])}
+    entries = (entry for text in texts for entry in _ANNOUNCED.finditer(text))
+    return {name: entry[2] for entry in entries for name in _NAME.findall(entry[1])}
 
 
 def check_shutdowns(file: Path = MODELS_FILE) -> Iterator[str]:

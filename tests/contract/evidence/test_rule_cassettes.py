@@ -24,7 +24,7 @@ from harness.verify.examples import OK_TURN
 from harness.verify.remember import remember
 from harness.world.world import World
 from tests.support.slow import slow_except_every
-from tools.rule_coverage import coverage
+from tools import rule_coverage as coverage
 from tools.rule_evidence import cassettes as evidence
 from tools.rule_evidence.cassettes import RuleCassette, SourcedInteraction
 from tools.rule_evidence.store import build_header

@@ -12,16 +12,17 @@ from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from tests.support.recordings import error, exchange, write_jsonl
 from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED
-from tools.rule_coverage.__main__ import app, write_kept_records
-from tools.rule_coverage.count import count_met_rules
-from tools.rule_coverage.coverage import (
+from tools.rule_coverage import (
     NEVER_MET,
     RuleRecord,
     RuleRecords,
+    app,
+    count_met_rules,
     coverage_table,
     describe_records,
     load_kept_records,
     record_rows,
+    write_kept_records,
 )
 from tools.rule_evidence.cassettes import CASSETTES, EVIDENCE_LEVELS
 

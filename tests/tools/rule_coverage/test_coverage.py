@@ -7,8 +7,8 @@ import pytest
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import Case, Rule, Source, assumed, documented, recorded, reported
 from harness.core.errors import ApiError
-from tools.rule_coverage import coverage
-from tools.rule_coverage.coverage import EvidenceGap, RuleRecord, RuleRecords
+from tools import rule_coverage as coverage
+from tools.rule_coverage import EvidenceGap, RuleRecord, RuleRecords
 from tools.rule_evidence.cassettes import EvidenceError, Origin, RuleCassette, attach_origin
 
 PUBLISHED = Origin("reported", "https://example.org/1", "2026-03-27")

@@ -1,22 +1,45 @@
-"""Tabulates how well each area is known, how each rule did on recordings, and which evidence no cassette shows."""
+"""`python -m tools.rule_coverage [PATH…]`: shows how well the rules are known, as of the last count or in recordings.
+
+Each area and rule has its evidence, how it did on recordings, and a reason if no cassette shows its evidence.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import orjson
+import typer
 
-from harness.contract.rule import LEVELS, Level, Rule
+import harness.foundry  # noqa: F401  (registers every rule)
+from harness.cassettes.format.recorded import Recorded
+from harness.cli.program import Options, argument, make_console, option, print_json
+from harness.contract.rule import LEVELS, RULES, Level, Rule
+from harness.contract.rule_plan import applicable_rules
 from harness.contract.rules import AREAS
+from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.text import pluralize
-from tools.rule_evidence.cassettes import EVIDENCE_LEVELS, EvidenceError, RuleCassette
+from harness.verify.judging.judge import recorded_error
+from harness.verify.judging.unverifiable import match_rules
+from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
+from harness.verify.output import explain_nothing_judged
+from harness.verify.run import JudgeOptions, verify_recordings
+from harness.world.world import World
+from tools.program import make_program
+from tools.rule_evidence.cassettes import EVIDENCE_LEVELS, EvidenceError, RuleCassette, load_rule_cassettes
 
-KEPT_FILE = Path(__file__).with_name("kept.json")
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORMAT = 1
+KEPT_FILE = Path(__file__).with_name("rule_coverage.json")
 """How each rule did on all recordings when it was last counted."""
 
 
@@ -70,8 +93,76 @@ def load_kept_records(file: Path = KEPT_FILE) -> RuleRecords:
     return RuleRecords(kept["made"], kept["recordings"], kept["exchanges"], rules)
 
 
-if TYPE_CHECKING:
-    from rich.table import Table
+def write_kept_records(records: RuleRecords, order: Iterable[str], file: Path = KEPT_FILE) -> None:
+    """Write records, one line per rule in this order, leaving out zero counts and rules without others."""
+    lines = {id: {name: n for name, n in asdict(records.of(id)).items() if n} for id in order}
+    rules = [f'    "{id}": {orjson.dumps(counts).decode()}' for id, counts in lines.items() if counts]
+    head: Json = {"format": FORMAT, "made": records.made}
+    head |= {"recordings": records.recordings, "exchanges": records.exchanges}
+    members = [f'  "{name}": {orjson.dumps(value).decode()}' for name, value in head.items()]
+    text = ",\n".join([*members, '  "rules": {\n' + ",\n".join(rules) + "\n  }"])
+    file.write_text("{\n" + text + "\n}\n", encoding="utf-8")
+
+
+class RulesMet:
+    """Counts the decisions of each rule while recordings are judged."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, RuleRecord] = defaultdict(RuleRecord)
+        self.recordings: set[str] = set()
+        self.exchanges = 0
+        self._recorded: Recorded
+        self._world: World
+
+    def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:  # noqa: ARG002
+        """Remember the exchange whose verdicts follow."""
+        self._recorded, self._world = recorded, world
+        self.recordings.add(recorded.file)
+        self.exchanges += 1
+
+    def note_verdict(self, verdict: Verdict) -> None:
+        """Count a verdict on the request for the rules that it is about."""
+        # The World does not remember the answer yet, so the rules see the state before the request.
+        decided = [verdict.violation.rule.id] if verdict.violation else []
+        if verdict.kind is VerdictKind.REQUEST_ACCEPTED and verdict.request:
+            for rule in applicable_rules(verdict.request, self._world):
+                self.records[rule.id].passed += 1
+        elif verdict.kind is VerdictKind.REFUSAL_SAME:
+            self._count(decided, right=True)
+        elif verdict.kind is VerdictKind.REQUEST_REFUSED:
+            self._count(decided, right=False)
+        elif verdict.kind in DISAGREEMENTS:
+            self._count({*decided, *self._rules_in_words()}, right=False)
+        elif verdict.kind is VerdictKind.REFUSAL_UNVERIFIABLE:
+            for id in self._rules_in_words():
+                self.records[id].undecided += 1
+
+    def close(self) -> None:
+        """Do nothing at the end of a file: everything is counted."""
+
+    def _count(self, rules: Iterable[str], *, right: bool) -> None:
+        for rule in rules:
+            self.records[rule].seen += 1
+            self.records[rule].right += right
+
+    def _rules_in_words(self) -> list[str]:
+        """Return the rules whose error matches the recorded one."""
+        error = recorded_error(self._recorded)
+        return [rule.id for rule in match_rules(self._recorded.status, error)] if error else []
+
+
+def count_met_rules(paths: Sequence[Path], made: str) -> RuleRecords:
+    """Count how the rules did on these recordings, files or folders; `made` is the day of the count.
+
+    HarnessError if a path does not exist, or if nothing there concerns a rule.
+    """
+    met = RulesMet()
+    with TemporaryDirectory() as folder:
+        tally = verify_recordings(paths, Path(folder), 1, JudgeOptions(make_observer=lambda recording, seen: met))
+    if not met.records and (why := explain_nothing_judged(tally)):
+        raise ConfigError(why)
+    return RuleRecords(made, len(met.recordings), met.exchanges, met.records)
+
 
 NOT_TRANSCRIBED = "not transcribed yet"
 """The only reason for a gap that means work to do."""
@@ -175,3 +266,50 @@ def coverage_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         cells = {**row, "right": row["right"] if row.get("met", True) else NEVER_MET}
         table.add_row(*(str(cells[name] or "") for name in shown))
     return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverageOptions(Options):
+    """The options of the command."""
+
+    paths: list[Path] | None = argument(None, "Recordings to count; default: the last count.", metavar="PATH")
+    as_json: bool = option(False, "Print JSON.", "--json")
+    keep: bool = option(False, "Keep the count of these recordings as the last one.")
+
+
+def show_coverage(options: CoverageOptions) -> None:
+    """Show how well each area is known, its evidence, and how each rule performed on recordings."""
+    paths, keep = options.paths, options.keep
+    if keep and not paths:
+        raise typer.BadParameter("--keep keeps a count of recordings: pass their paths.")
+    records = count_met_rules(paths, datetime.now(UTC).date().isoformat()) if paths else load_kept_records()
+    if keep:
+        write_kept_records(records, RULES)
+    print_coverage(records, options.as_json)
+
+
+def print_coverage(records: RuleRecords, as_json: bool) -> None:
+    """Print the rules by area, their results on recordings, and those whose evidence no cassette shows, and why."""
+    cassettes = load_rule_cassettes()
+    areas, rules, gaps = (
+        coverage_rows(RULES, cassettes, records),
+        record_rows(RULES, records),
+        find_gaps(RULES, cassettes),
+    )
+    if as_json:
+        counted = {"made": records.made, "recordings": records.recordings, "exchanges": records.exchanges}
+        print_json({"areas": areas, "counted": counted, "rules": rules, "gaps": [asdict(gap) for gap in gaps]})
+        return
+    console = make_console()
+    for rows in (areas, rules):
+        console.print(coverage_table(rows))
+        console.print()
+    console.print(describe_records(records))
+    for gap in gaps:
+        console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
+
+
+app = make_program(show_coverage)
+
+if __name__ == "__main__":
+    app()
