@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.examine.case import DEPLOY, WEATHER, Script, case, turns
-from harness.examine.cases.agents import CALL, HAND_OFF, OPERATIONS, TO_OPS
-from harness.examine.cases.approvals import ASKS_FIRST, YES
+from harness.examine.cases.agents import ASKS_FIRST, CALL, HAND_OFF, OPERATIONS, TO_OPS, YES
 from harness.examine.checks import keeps_reasoning, shows
 from harness.examine.task import Task
 from harness.items import function_call, message, reasoning
