@@ -22,23 +22,26 @@ from harness.pytest_plugin import marks
 from harness.pytest_plugin.client_watch import forget_streams, note_caught_errors
 from harness.pytest_plugin.clients import tls_server
 from harness.pytest_plugin.late_requests import late_requests
-from harness.pytest_plugin.options import ENV_INI, ENV_VALUES, WORLD_STASH_KEY
+from harness.pytest_plugin.options import (
+    ENV_INI,
+    ENV_VALUES,
+    SERVER_STASH_KEY,
+    SESSION_ENV,
+    WORLD_STASH_KEY,
+    session_server,
+)
 
 if TYPE_CHECKING:
     from harness.drive.coding_agents import CodingAgent
     from harness.server.http_server import Server
     from harness.server.mock_api import MockApi
-    from harness.server.on_demand import OnDemandServer
     from harness.world.exploration import Exploration, Scenario
     from harness.world.mock import Mock
     from harness.world.world import World
 
-SESSION_ENV = f"{ENV_INI} = session"
-"""The line of an ini file that points clients made at import at the mock."""
 SESSION_KEY = "sk-harness-session"
 """The API key in the environment of a whole run."""
 
-_SERVER_STASH_KEY = pytest.StashKey["OnDemandServer"]()
 _NO_WORLD = (
     f"no test uses `mock` now, and the key of `{SESSION_ENV}` selects the World of the running test. Request the fixture "
     "`mock` in the test that sends the request, or send none at import."
@@ -56,20 +59,12 @@ def set_session_environment(config: pytest.Config) -> None:
     from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
     from harness.server.on_demand import OnDemandServer
 
-    server = config.stash[_SERVER_STASH_KEY] = OnDemandServer(partial(_make_session_api, config))
+    server = config.stash[SERVER_STASH_KEY] = OnDemandServer(partial(_make_session_api, config))
     config.add_cleanup(server.stop)
     monkeypatch = pytest.MonkeyPatch()
     config.add_cleanup(monkeypatch.undo)
     variables = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": SESSION_KEY, SECRET_VARIABLE: DEFAULT_SECRET}
     _set_variables(variables, monkeypatch)
-
-
-def session_server(config: pytest.Config) -> OnDemandServer | None:
-    """Return the server whose address is known before collection.
-
-    None unless the environment is set for the session.
-    """
-    return config.stash.get(_SERVER_STASH_KEY, None)
 
 
 def _make_session_api(config: pytest.Config) -> MockApi:

@@ -16,7 +16,7 @@ import pytest
 
 from harness.pytest_plugin.causes import error_chain, fail_for, note_causes, render_failure
 from harness.pytest_plugin.client_watch import Line, asking_client, asking_frames, find_clients, find_origin, show_line
-from harness.pytest_plugin.environment import SESSION_ENV, session_server
+from harness.pytest_plugin.options import SESSION_ENV, session_server
 
 if TYPE_CHECKING:
     from pluggy import Result

@@ -10,10 +10,13 @@ import pytest
 
 if TYPE_CHECKING:
     from harness.explain.model import Cause
+    from harness.server.on_demand import OnDemandServer
     from harness.world.world import World
 
 ENV_INI = "harness_env"
 ENV_VALUES = ("test", "session")
+SESSION_ENV = f"{ENV_INI} = session"
+"""The line of an ini file that points clients made at import at the mock."""
 CASSETTES_INI = "harness_cassettes"
 REFUSALS_INI = "harness_refusals"
 REQUESTS_INI = "harness_requests"
@@ -167,9 +170,19 @@ CAUSES_STASH_KEY: pytest.StashKey[Sequence[Cause]] = pytest.StashKey()
 """The stash key of why a test failed."""
 STARTED_STASH_KEY = pytest.StashKey[float]()
 """The stash key of the time at which a run has started."""
+SERVER_STASH_KEY = pytest.StashKey["OnDemandServer"]()
+"""The stash key of the server of a whole run."""
 
 
 def uses_harness(item: pytest.Item) -> bool:
     """Return whether a test uses a fixture of the harness or has a cassette."""
     names = getattr(item, "fixturenames", ())
     return not HARNESS_FIXTURES.isdisjoint(names) or item.get_closest_marker("cassette") is not None
+
+
+def session_server(config: pytest.Config) -> OnDemandServer | None:
+    """Return the server whose address is known before collection.
+
+    None unless the environment is set for the session.
+    """
+    return config.stash.get(SERVER_STASH_KEY, None)

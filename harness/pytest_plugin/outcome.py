@@ -11,19 +11,20 @@ import pytest
 
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.cassettes import compare_with_recording, judge_cassette, note_outcome
-from harness.pytest_plugin.causes import fail_for, note_causes
-from harness.pytest_plugin.client_watch import list_unread
-from harness.pytest_plugin.clients import report_rejected
-from harness.pytest_plugin.guard import explain_refused, is_live_api_refused, judge_refused, replace_refused
-from harness.pytest_plugin.hints import (
+from harness.pytest_plugin.causes import (
     describe_reached,
     explain_call,
     explain_setup,
+    fail_for,
     hide_library_frames,
     list_not_started,
     may_come_of_silence,
+    note_causes,
     wait_for_hang_up,
 )
+from harness.pytest_plugin.client_watch import list_unread
+from harness.pytest_plugin.clients import report_rejected
+from harness.pytest_plugin.guard import explain_refused, is_live_api_refused, judge_refused, replace_refused
 from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.marks import ALLOW, FAIL, REQUIRED, STRICT, read_marker_options
 from harness.pytest_plugin.options import WORLD_STASH_KEY, uses_harness

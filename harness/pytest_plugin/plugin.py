@@ -83,7 +83,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     try:
         return (yield)
     except Exception as error:
-        from harness.pytest_plugin.hints import add_client_hint
+        from harness.pytest_plugin.causes import add_client_hint
 
         add_client_hint(early_config, getattr(error, "cause", error))
         raise
@@ -147,7 +147,7 @@ def pytest_make_collect_report(
     """Explain what a client without a key in a module needs."""
     report = yield
     if report.failed and (call := getattr(report, "call", None)) and call.excinfo:
-        from harness.pytest_plugin.hints import SECTION_TITLE, client_hint
+        from harness.pytest_plugin.causes import SECTION_TITLE, client_hint
 
         if hint := client_hint(collector.config, call.excinfo.value):
             report.sections.append((SECTION_TITLE, hint))
