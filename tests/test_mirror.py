@@ -28,7 +28,6 @@ TESTED_WITH = {
     "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/receivers"},
     "analysis/test_losses.py": {"analysis/loss"},
     "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders"},
-    "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
     "cli/test_catalogue.py": {"report/manual"},
     "cli/test_serve_command.py": {"server/client_environment"},
     "cli/test_view.py": {"viewer/page", "viewer/trace"},
@@ -58,7 +57,6 @@ TESTED_WITH = {
     "server/test_mock_api.py": {"endpoints/request", "server/answering", "world/api_call"},
     "server/websocket/test_session.py": {"world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/circumstances", "verify/judging/mock_answer"},
-    "verify/test_output.py": {"viewer/run_facts"},
     "world/test_document.py": {"world/resources", "world/scripting/validation"},
     "world/test_webhooks.py": {"core/webhooks"},
 }

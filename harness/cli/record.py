@@ -25,7 +25,7 @@ from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.api.http.dialects import Upstream
-    from harness.cassettes.recording.in_flight import Recording
+    from harness.cassettes.recording.recorder import Recording
     from harness.verify.run import RecordingJudge
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -77,9 +77,8 @@ def record(options: RecordOptions) -> None:
     """
     from harness.api.http.dialects import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
-    from harness.cassettes.recording.in_flight import Recording
-    from harness.cassettes.recording.journal import recover_recordings
-    from harness.cassettes.recording.recorder import open_recorder
+    from harness.cassettes.recording.journal_file import recover_recordings
+    from harness.cassettes.recording.recorder import Recording, open_recorder
 
     command, api = options.command or [], parse_upstream(options.upstream or OPENAI_URL)
     address = _parse_address(options.listen)

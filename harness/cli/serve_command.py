@@ -118,7 +118,7 @@ class CommandReport(ApiObserver):
         self._cases.append(replace(case, view=view_of_case(shown)) if shown and self._with_views else case)
 
     def _facts(self, source: str) -> RunFacts:
-        from harness.viewer.run_facts import collect_facts
+        from harness.viewer.build_run import collect_facts
 
         return collect_facts(source, Path(), self._began, time.time() - self._began, self._command)
 

@@ -173,7 +173,7 @@ def _case_collector(reports: list[Path], outlook: Outlook) -> Callable[[Path, Pa
 def _load_report(folder: Path, recordings: Path, nothing_judged: str, began: float) -> Report:
     from harness.verify.report_cases import load_report
     from harness.verify.run import OBSERVER_SUFFIX
-    from harness.viewer.run_facts import collect_facts
+    from harness.viewer.build_run import collect_facts
 
     spools = sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
     report = load_report(spools, recordings, nothing_judged)

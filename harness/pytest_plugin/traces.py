@@ -58,7 +58,7 @@ class TraceWriter:
 
     def collect_facts(self, source: str) -> RunFacts:
         """Return the facts of the run."""
-        from harness.viewer.run_facts import collect_facts
+        from harness.viewer.build_run import collect_facts
 
         return collect_facts(source, self._root, self._began, time.time() - self._began, self._command)
 

@@ -123,3 +123,9 @@ def teapot_answer(problem: HarnessError) -> Answer:
     """Answer with a problem that only the user of the harness can fix, as a 418 that no SDK retries."""
     error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
     return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})
+
+
+def non_retryable_answer(problem: str) -> Answer:
+    """Build the answer for a problem that only the user can fix, so that no SDK retries it."""
+    answer = teapot_answer(HarnessError(problem))
+    return answer._replace(headers={"content-type": "application/json", **answer.headers})

@@ -44,8 +44,7 @@ from harness.viewer.page_data import (
     WaitingTurn,
 )
 from harness.viewer.pool import Pool, cleaner_of
-from harness.viewer.run_facts import relative_path
-from harness.viewer.show_exchange import ExchangeShower, began_at, summarize_step
+from harness.viewer.show_exchange import ExchangeShower, began_at, relative_path, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
 from harness.world.route import Route
 from harness.world.routed import RoutedPath

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from linecache import getlines
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any, TypeGuard
 
@@ -18,7 +19,6 @@ from harness.explain.turn import tried_routes
 from harness.viewer.copies import copies_of
 from harness.viewer.page_data import AnsweredBy, Edge, ShownExchange, StreamEvent, Tried
 from harness.viewer.pool import Pool
-from harness.viewer.run_facts import relative_path
 from harness.world.world import World
 
 
@@ -188,6 +188,12 @@ class ExchangeShower:
         label = self._pool.label
         where = label(relative_path(origin.file, self._root)), origin.line
         return AnsweredBy(origin.turn, label(origin.route), *where, label(_read_statement(origin.file, origin.line)))
+
+
+def relative_path(file: str, root: str) -> str:
+    """Return a file's path relative to a folder if it is below it, otherwise unchanged."""
+    is_below = bool(file and root) and Path(file).is_relative_to(root)
+    return Path(file).relative_to(root).as_posix() if is_below else file
 
 
 def _read_statement(file: str, line: int) -> str:

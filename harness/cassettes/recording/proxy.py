@@ -17,9 +17,10 @@ from websockets.http11 import Response
 from harness.api.http.dialects import Upstream, unreachable_advice
 from harness.api.responses import END_EVENTS
 from harness.cassettes.format.interaction import SERVER, Interaction
-from harness.cassettes.recording.in_flight import InFlightInteraction, Recording, non_retryable_answer
+from harness.cassettes.recording.recorder import InFlightInteraction, Recording
 from harness.core.exchange import Answer
 from harness.core.headers import HeaderPairs, encode_headers, header_pairs, normalize_headers
+from harness.server.answering import non_retryable_answer
 from harness.server.http_server import read_body, uvicorn_config
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer

@@ -13,7 +13,6 @@ from harness.api.http.dialects import root_of
 from harness.cassettes.files import files, note_replay, read_cassette
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.untrusted import NotARecording
-from harness.cassettes.recording.in_flight import non_retryable_answer
 from harness.cassettes.recording.matching import (
     ComparableRequest,
     NoMatch,
@@ -26,6 +25,7 @@ from harness.core.errors import COMMAND, ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.core.headers import encode_headers, normalize_headers
 from harness.explain.turn import changed_lines
+from harness.server.answering import non_retryable_answer
 from harness.server.http_server import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer

@@ -10,14 +10,14 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
-from harness.cassettes.format.serializer import dump_cassette, parse_cassette, validate_cassette
-from harness.cassettes.format.text_style import JSON_STYLES
+from harness.cassettes.format.serializer import JSON_STYLES, dump_cassette, dump_yaml, parse_cassette, validate_cassette
 from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory
@@ -329,3 +329,36 @@ def test_verify_reads_it_with_what_its_header_says(tmp_path):
     assert second.events == [{"type": "a"}]
     assert "cut" in second.flags
     assert "transcribed" not in first.flags
+
+
+ODD = [
+    *("\n", "\n\n", " ", "  ", "---", "...", "#", ": ", "- ", "|"),
+    *("\t", "\r", "\x85", "\u2028", "\ufeff", "\x00", "\x7f", "a", "é", "\U0001f600", "\ufffe", "\U0010ffff"),
+]
+TEXTS = st.lists(st.sampled_from(ODD) | st.text(max_size=3)).map("".join)
+
+
+class PlainDumper(yaml.SafeDumper):
+    """PyYAML as it is, asked for blocks."""
+
+    def write_block(self, text: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, "|")
+
+
+PlainDumper.add_representer(str, PlainDumper.write_block)
+
+
+@given(TEXTS)
+def test_a_text_is_preserved(text):
+    assert yaml.safe_load(dump_yaml({"a": {"b": text}, "c": [text, 1]})) == {"a": {"b": text}, "c": [text, 1]}
+
+
+@given(TEXTS.map(lambda text: f"a{text}\nb\n\n"))
+def test_a_block_is_that_of_pyyaml(text):
+    ours, theirs = (dump(["x", {"y": text}]) for dump in (dump_yaml, dump_plain))
+    if "y: |" in ours:
+        assert ours.replace("\n  y: ", "\n  'y': ").split("|", 1)[1] == theirs.split("|", 2)[-1]
+
+
+def dump_plain(value):
+    return yaml.dump(value, Dumper=PlainDumper, allow_unicode=True, width=1 << 20)

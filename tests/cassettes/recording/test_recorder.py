@@ -15,8 +15,7 @@ from harness.cassettes.files import RecordError, journal_path, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording import recorder as recorder_module
-from harness.cassettes.recording.in_flight import Recording
-from harness.cassettes.recording.recorder import Recorder, SecretFound, open_recorder
+from harness.cassettes.recording.recorder import Recorder, Recording, SecretFound, open_recorder
 from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber, scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.cassettes.scrubbing.masks import is_pseudonym, pseudonym
@@ -169,7 +168,7 @@ class TestTheJournal:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return write(descriptor, data)
 
-        monkeypatch.setattr("harness.cassettes.recording.journal.os.write", write_if_space)
+        monkeypatch.setattr("harness.cassettes.recording.journal_file.os.write", write_if_space)
         with open_recorder(file, CassetteHeader()) as recorder:
             recorder.add(over_http({"n": 1}, {}))
             assert wait_until(lambda: recorder._journal.unwritten_count == 1)

@@ -14,7 +14,7 @@ import vcr
 from harness.cassettes.files import RecordError, journal_path, lock_cassette, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.untrusted import UnreadableRecording
-from harness.cassettes.recording.journal import recover_recording
+from harness.cassettes.recording.journal_file import recover_recording
 from harness.cassettes.recording.recorder import SecretFound, open_recorder
 from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
 from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber

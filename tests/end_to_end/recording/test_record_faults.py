@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from harness.cassettes.files import journal_path, read_cassette
-from harness.cassettes.recording.journal import recover_recordings
+from harness.cassettes.recording.journal_file import recover_recordings
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.processes import free_port, is_listening, spawn, wait_until

@@ -14,8 +14,8 @@ import pytest
 
 from harness.api.http.dialects import parse_upstream
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.recording.in_flight import InteractionObserver, Recording
 from harness.cassettes.recording.proxy import SILENCE_TIMEOUT, run_proxy
+from harness.cassettes.recording.recorder import InteractionObserver, Recording
 from harness.server.http_server import App, bind, uvicorn_config
 from harness.server.transport.stoppable_server import StoppableServer
 from tests.support.processes import run, wait_until

@@ -7,7 +7,7 @@ import pytest
 from harness.cassettes.files import RecordError, journal_path, lock_cassette, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_exchange
-from harness.cassettes.recording.journal import (
+from harness.cassettes.recording.journal_file import (
     Journal,
     JournalEntry,
     Recovered,
