@@ -211,7 +211,7 @@ class PreparedRequests:
         if prepared is not None and prepared.holds_for(call) and prepared.accepts_input(call):
             checked = prepared.check(call)
             if checked.violation is None:
-                self._keep_whole(call.resolved, prepared)
+                self._keep_whole(call, prepared)
             return checked
         checked = check(call)
         if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
@@ -220,11 +220,11 @@ class PreparedRequests:
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
         """Cache a whole request the second time its bytes are accepted, unless it names something stored."""
-        raw = call.request.raw
-        if len(raw) <= MAX_BODY and self._whole.has_seen(raw) and not _names_stored(call.prompt):
+        raw, about = call.request.raw, call.resolved
+        if len(raw) <= MAX_BODY and self._whole.has_seen(raw) and not _names_stored(about.prompt):
             plan = prepared.plan_for(call.body)
-            is_decided = not any(map(_reads_world, (*plan.before, *plan.narrow(call))))
-            self._whole.put(raw, WholeRequest(call.request, call.prompt, prepared, is_decided), len(raw))
+            is_decided = not any(map(_reads_world, (*plan.before, *plan.narrow(about))))
+            self._whole.put(raw, WholeRequest(call.request, about.prompt, prepared, is_decided), len(raw))
 
 
 def _names_stored(prompt: Prompt) -> bool:

@@ -1,7 +1,7 @@
 """What is decided once for requests that came before changes no answer: neither to the same bytes nor to another input."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -202,14 +202,17 @@ class TestWhatDecidesIsLookedAtEachTime:
         assert send(api, self.BODY, {**HEADERS, "content-type": "text/plain"}).status == 400
         assert send(api, self.BODY, {"content-type": "application/json"}).status == 401
 
-    def test_the_version_of_an_agent_that_answers(self, api: MockApi, mock: Mock) -> None:
+    @pytest.mark.parametrize("inputs", [range(TIMES), [0] * TIMES], ids=["inputs of their own", "the same"])
+    def test_the_version_of_an_agent_that_answers(self, api: MockApi, mock: Mock, inputs: Sequence[int]) -> None:
         agent = {"agent_reference": {"type": "agent_reference", "name": "helper"}}
         path, told = f"{PROJECT_PATH}/openai/v1/responses", list[tuple[str, str]]()
         for instructions in ("Help.", "Help more."):
             add_version(api, instructions)
-            for number in range(TIMES):
-                said = send(api, {"input": f"hi {number}", **agent}, path=path).body
+            for number in inputs:
+                body = {"input": f"hi {number}", **agent}
+                said = send(api, body, path=path).body
                 told.append((said["agent_reference"]["version"], said["instructions"]))
+                assert mock.exchanges[-1].request.body == body
         assert told == [("1", "Help.")] * TIMES + [("2", "Help more.")] * TIMES
 
     def test_the_user_of_a_project(self, api: MockApi, mock: Mock) -> None:
