@@ -305,16 +305,13 @@ def _with_headers(**headers: str) -> Case:
     since="2026-01-20",
     fix="Create a connection in the project that holds the secret, and name it in `project_connection_id`.",
 )
-def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
+def agent_mcp_headers(request: Request, world: WorldView) -> bool:
     """A header for an MCP server in an agent's definition must not contain a secret, judging by its name."""
     definition = as_object(as_object(request.body).get("definition"))
     endings = _SECRET_ENDINGS if world.as_of >= ENDINGS_SINCE else ()
-    for tool in objects_in(definition.get("tools")):
-        names = (
-            [as_string(name).lower() for name in as_object(tool.get("headers"))] if tool.get("type") == "mcp" else ()
-        )
-        if any(name == "authorization" or name.endswith(endings) for name in names):
-            yield {}
+    servers = [tool for tool in objects_in(definition.get("tools")) if tool.get("type") == "mcp"]
+    names = [as_string(name).lower() for tool in servers for name in as_object(tool.get("headers"))]
+    return any(name == "authorization" or name.endswith(endings) for name in names)
 
 
 URL_NAMED_SINCE = "2026-06-29"

@@ -287,19 +287,16 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     since="2026-06-02",
     fix="Delete the sessions first, or send `force=true`.",
 )
-def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
+def agent_has_sessions(request: Request, world: WorldView) -> bool:
     """A hosted agent in use can only be deleted by force, along with its sessions."""
-    version = request.params.get("agent_version")
+    own, version = session_key(request.params["agent_name"], ""), request.params.get("agent_version")
     if str(request.query.get("force")).lower() == "true":
-        return
-    for key, session in world.store.table(AGENT_SESSIONS).items():
-        opened = session.object
-        if (
-            key.startswith(session_key(request.params["agent_name"], ""))
-            and opened["status"] == "active"
-            and version in (None, opened["version_indicator"]["agent_version"])
-        ):
-            yield {}
+        return False
+    opened = [session.object for key, session in world.store.table(AGENT_SESSIONS).items() if key.startswith(own)]
+    return any(
+        session["status"] == "active" and version in (None, session["version_indicator"]["agent_version"])
+        for session in opened
+    )
 
 
 @rule(

@@ -32,7 +32,7 @@ from harness.contract.rules.example_requests import (
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
-from harness.core.json_values import objects_in
+from harness.core.json_values import as_object, objects_in
 from harness.foundry.agent_responses import ON_PREVIEW_OF_AGENTS, by_agent
 from harness.foundry.resources import (
     INVALID_PAYLOAD,
@@ -132,15 +132,13 @@ _BARE_ANSWER: Json = {"type": "message", **ANSWER_WITHOUT_TYPE}
     since="2026-07-19",
     fix="Send each `output_text` back with its `annotations`, an empty list if it has none.",
 )
-def annotations_missing(request: Request) -> Iterator[Json]:
+def annotations_missing(request: Request) -> bool:
     """On Azure and in a project the text of an assistant's message with `type` needs `annotations`, OpenAI's does not."""
     if is_preview_of_agents(request):
-        return
-    for item in request.body["input"]:
-        if _is_message(item, "assistant") and "type" in item:
-            for part in objects_in(item.get("content")):
-                if part.get("type") == "output_text" and "annotations" not in part:
-                    yield {}
+        return False
+    answers = [item for item in request.body["input"] if _is_message(item, "assistant") and "type" in item]
+    parts = [part for item in answers for part in objects_in(item.get("content"))]
+    return any(part.get("type") == "output_text" and "annotations" not in part for part in parts)
 
 
 NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}", "status": None}
@@ -266,13 +264,11 @@ HOSTED_ITEMS = (
     since="2026-04-17",
     fix="Pass on the messages of another agent, and leave out the items of its tools.",
 )
-def foreign_tool_item(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
+def foreign_tool_item(request: Request, agent: NamedAgent | None) -> bool:
     """Items of one agent's tools cannot be input for another agent."""
     name = agent.named.get("name") if agent and isinstance(agent.named, dict) else None
-    for item in request.body["input"] if name else ():
-        maker = item.get("agent_reference") if isinstance(item, dict) and item.get("type") in HOSTED_ITEMS else None
-        if isinstance(maker, dict) and maker.get("name") not in (None, name):
-            yield {}
+    hosted = [item for item in objects_in(request.body["input"]) if item.get("type") in HOSTED_ITEMS] if name else ()
+    return any(as_object(item.get("agent_reference")).get("name") not in (None, name) for item in hosted)
 
 
 UNKNOWN_CONVERSATION = f"conv_{'0' * 50}"

@@ -174,11 +174,11 @@ _IMAGEGEN, _WEB_NAMESPACE = _namespace("image_gen", "", "imagegen"), _namespace(
     ],
     fix="Declare one of them, or name the namespace differently.",
 )
-def function_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
+def function_named_like_hosted(request: Request, family: Model | None) -> bool:
     """The hosted image generation is `image_gen.imagegen` to the model: no function next to it may have this name."""
-    if family and family.turns == "current_turn" and "image_generation" in tool_types(request):
-        functions = function_namespaces(request.body["tools"], found=True)
-        yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
+    if not family or family.turns != "current_turn" or "image_generation" not in tool_types(request):
+        return False
+    return ("imagegen", "image_gen") in function_namespaces(request.body["tools"], found=True).items()
 
 
 @rule(
@@ -358,12 +358,10 @@ def _size_problems(size: str) -> Iterator[str]:
     ],
     fix="Set `output_format` to `jpeg` or `webp`, or leave `output_compression` out.",
 )
-def image_compression_of_png(request: Request) -> Iterator[Json]:
+def image_compression_of_png(request: Request) -> bool:
     """PNG has no lossy compression. Without `output_format` nothing is refused: reports about the default differ."""
-    for tool in _drawing_tools(request):
-        compression = tool.get("output_compression")
-        if compression is not None and compression < 100 and tool.get("output_format") == "png":
-            yield {}
+    given = [tool.get("output_compression") for tool in _drawing_tools(request) if tool.get("output_format") == "png"]
+    return any(compression is not None and compression < 100 for compression in given)
 
 
 @rule(
