@@ -120,7 +120,7 @@ def output_placeholder(request: HistoryRequest, history: History) -> Iterator[Lo
     message="{what} from exchange {said} was answered with the output of {others}, although it is another call: {now}",
     fix="Send what each call returned; wrap the tools in `counted` if they do return the same.",
     strict=True,
-    unless=["output-invented", "output-placeholder"],
+    unless=["output-invented", "output-placeholder", "output-altered", "output-replaced"],
     loses=[_both_answered("ok"), _both_answered("")],
     keeps=[ask("P > C C2", ["P C C2 O", output("call_2", "ops were told")])],
 )

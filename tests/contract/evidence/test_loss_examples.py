@@ -14,6 +14,7 @@ from harness.analysis.loss import (
     chained,
     loss,
     losses_of,
+    output,
     user,
 )
 from harness.analysis.losses import AREAS
@@ -76,6 +77,14 @@ RULES: Json = {"role": "developer", "content": "You run operations."}
         (
             ask(["P > A", web_search_call("v2")], ["P A", user("None"), "N"], tools=[{"type": "web_search"}]),
             "item-coerced",
+        ),
+        (
+            ask(
+                "P > C C2",
+                ["P C C2 O", output("call_2", "told"), "> A"],
+                ["P C C2 O", output("call_2", "v2 is live"), "A N"],
+            ),
+            "output-replaced",
         ),
     ],
 )
