@@ -19,9 +19,7 @@ def see_client(world: World) -> SeenClient:
         for exchange in world.exchanges
         for name in REQUEST_ID_HEADERS
     }
-    unread = (
-        {ids[id]: events for id, events in world.unread_streams.items() if id in ids} if world.unread_streams else {}
-    )
+    unread = {ids[id]: events for id, events in world.unread_streams.items() if id in ids}
     taken = frozenset(world.answered_by.taken)
     return SeenClient(world.exchanges, world.edge, taken, world.client.patience, unread)
 
