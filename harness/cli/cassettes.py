@@ -14,6 +14,7 @@ from harness.cassettes.files import files, last_replay_date, read_cassette
 from harness.cassettes.format.interaction import Interaction, find_client
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
+from harness.cassettes.format.untrusted import NotARecording
 from harness.cli.program import (
     ExitCode,
     Options,
@@ -27,7 +28,7 @@ from harness.cli.program import (
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import STALE_DAYS
 from harness.core.registry import suggest_name
-from harness.verify.read_files import NotARecording, read_recording
+from harness.verify.read_files import read_recording
 
 if TYPE_CHECKING:
     from harness.verify.recorded_script import ScriptForm

@@ -19,6 +19,7 @@ from harness.api.operations import find_operation
 from harness.cassettes.files import files, read_cassette
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.format.untrusted import NotARecording
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
@@ -52,7 +53,7 @@ from harness.verify.judging.websockets import (
     to_http_request,
     to_recorded,
 )
-from harness.verify.read_files import NotARecording, read_recording
+from harness.verify.read_files import read_recording
 from harness.world.world import World
 
 SOCKET_OVERLAPS = "it was sent over a WebSocket on which requests overlap"

@@ -15,7 +15,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from harness.api.http.dialects import path_below_root
 from harness.cassettes.files import printable_path, recording_suffix
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
@@ -32,8 +31,6 @@ from harness.cassettes.format.untrusted import (
 from harness.core.bounded_input import BoundedFile, max_yaml_nodes, open_bounded, refuse_many_values, size_limit
 from harness.core.errors import COMMAND, Malformed
 from harness.verify.judging.websockets import to_http_interactions
-
-__all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 
 MAX_PROBLEMS = 1000
 """The number of invalid exchanges after which the rest of a file is not read."""

@@ -26,6 +26,8 @@ from harness.api.http.dialects import OPENAI, Upstream
 from harness.api.models import MODELS
 from harness.cassettes.files import files, printable_path
 from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.format.untrusted import NotARecording
 from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
@@ -35,7 +37,7 @@ from harness.verify.judging.judge import judge, predict_violation
 from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.judging.verdict import COUNTED_BY_REASON, DISAGREEMENTS, DRIFTS, FINDINGS, Verdict, VerdictKind
 from harness.verify.judging.websockets import to_recorded
-from harness.verify.read_files import NotARecording, Recorded, read_numbered
+from harness.verify.read_files import read_numbered
 from harness.world.world import World
 
 _FINE_TUNED = "ft:"

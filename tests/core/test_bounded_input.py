@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 from harness.cassettes.files import read_cassette
+from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.core.bounded_input import LIMIT_VARIABLE, MAX_EXPANDED, find_excess, open_bounded, read_bounded
 from harness.core.errors import ConfigError, Malformed
-from harness.verify.read_files import UnreadableRecording, read_recording
+from harness.verify.read_files import read_recording
 from tests.support.processes import spawn
 from tests.support.slow import slow_except
 

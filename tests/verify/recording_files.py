@@ -6,7 +6,7 @@ import json
 import zlib
 from typing import Any
 
-from harness.verify.read_files import Recorded
+from harness.cassettes.format.recorded import Recorded
 
 URL = "https://api.openai.com/v1/responses?include[]=a&include[]=b"
 ASKED = {"model": "gpt-4.1", "input": "Größe?", "stream": False}

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rule import RULES
 from harness.foundry.agent_versions import AGENTS
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.circumstances import rebuild_request
-from harness.verify.read_files import Recorded, read_recording
+from harness.verify.read_files import read_recording
 from harness.world.world import World, WorldOptions
 from tests.support.recordings import error, judged
 from tests.support.slow import slow_except_every

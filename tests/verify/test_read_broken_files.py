@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from harness.cassettes.files import files
-from harness.verify.read_files import NotARecording, Recorded, UnreadableRecording, read_recording
+from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording
+from harness.verify.read_files import read_recording
 
 SECRET = "sk-secret"
 REQUEST = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": SECRET}

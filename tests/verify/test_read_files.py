@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 from harness.cassettes.files import files
-from harness.verify.read_files import Recorded, UnreadableRecording, read_recording
+from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.format.untrusted import UnreadableRecording
+from harness.verify.read_files import read_recording
 from tests.support.slow import slow_except_every
 from tests.verify.recording_files import (
     ASKED,
