@@ -46,7 +46,6 @@ TESTED_WITH = {
     "live/test_resend.py": {"live/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},
     "pytest_plugin/test_environment.py": {"server/on_demand"},
-    "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
     "pytest_plugin/test_tls.py": {"drive/clients"},
     "report/test_report.py": {"report/fill_case"},
     "server/control_plane/test_changes.py": {"server/held_requests"},

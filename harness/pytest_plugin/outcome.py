@@ -23,7 +23,7 @@ from harness.pytest_plugin.causes import (
     wait_for_hang_up,
 )
 from harness.pytest_plugin.client_watch import list_unread
-from harness.pytest_plugin.clients import report_rejected
+from harness.pytest_plugin.environment import report_rejected
 from harness.pytest_plugin.guard import explain_refused, is_live_api_refused, judge_refused, replace_refused
 from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.marks import ALLOW, FAIL, REQUIRED, STRICT, read_marker_options

@@ -242,7 +242,7 @@ def mock(openai_mock: Mock) -> Mock:
 @pytest.fixture
 def openai_client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     """An `openai.OpenAI` for the mock, or for the test's cassette; it never retries, so each call is one exchange."""
-    from harness.pytest_plugin.clients import open_client
+    from harness.pytest_plugin.environment import open_client
 
     yield from open_client(request)
 
@@ -253,7 +253,7 @@ def async_openai_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]
 
     A connection that outlives its test's event loop can no longer be closed.
     """
-    from harness.pytest_plugin.clients import open_async_client
+    from harness.pytest_plugin.environment import open_async_client
 
     yield from open_async_client(request)
 
@@ -276,7 +276,7 @@ def foundry_credential(openai_mock: Mock) -> FoundryCredential:
 
     The mock of the test speaks TLS, since Azure's clients send no token over plain HTTP.
     """
-    from harness.pytest_plugin.clients import make_credential
+    from harness.pytest_plugin.environment import make_credential
 
     return make_credential(openai_mock)
 

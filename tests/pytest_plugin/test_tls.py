@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.errors import install_command
 from harness.drive import FoundryCredential
-from harness.pytest_plugin import clients
+from harness.pytest_plugin import environment
 from tests.support.inner_run import Run
 from tests.support.slow import slow_except
 
@@ -145,4 +145,4 @@ def test_it(project):
 
 def test_nothing_is_done_to_aiohttp_where_it_has_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "aiohttp.connector", ssl)
-    clients._trust_in_aiohttp("no certificate")
+    environment._trust_in_aiohttp("no certificate")
