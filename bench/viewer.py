@@ -24,9 +24,8 @@ from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.explain.model import Cause
 from harness.report.report import RunFacts
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
-from harness.viewer.build_run import assemble_run
+from harness.viewer.build_run import assemble_run, fill_page
 from harness.viewer.json_form import to_text
-from harness.viewer.page import fill_page
 from harness.viewer.page_data import ShownCase
 from harness.world.world import World
 

@@ -30,7 +30,7 @@ TESTED_WITH = {
     "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders"},
     "cli/test_catalogue.py": {"report/manual"},
     "cli/test_serve_command.py": {"server/client_environment"},
-    "cli/test_view.py": {"viewer/page", "viewer/trace"},
+    "cli/test_view.py": {"viewer/trace"},
     "contract/evidence/test_rules.py": {"verify/examples"},
     "end_to_end/recording/test_record.py": {"cli/record", "cli/run_command"},
     "endpoints/test_classic_agents.py": {"api/classic"},

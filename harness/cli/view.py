@@ -223,7 +223,7 @@ def _read_outputs(given: Sequence[str]) -> dict[str, str]:
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:
-    from harness.viewer.page import fill_page
+    from harness.viewer.build_run import fill_page
 
     page = fill_page(viewed.run, viewed.texts).encode()
     if options.out:

@@ -1,6 +1,7 @@
-"""Builds a run from a report or from cases: counts, shared causes, coverage; and compares it with an earlier one.
+"""Builds a run from a report or from cases: counts, shared causes, coverage; its page; its comparison with an earlier one.
 
 The facts about a run come from its environment: the command, the commit, the versions of packages.
+The page is `page.html`, built from `viewer/`, with the data of a run in it; it needs no network and no other file.
 """
 
 import platform
@@ -9,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -328,3 +330,29 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+DATA_MARK = "<!-- data -->"
+
+
+@cache
+def empty_page() -> str:
+    """Return the page without data, which requests it from its server."""
+    return (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
+
+
+def fill_page(run: Run, cases: Iterable[str]) -> str:
+    """Insert a run and its cases into the page; the cases are texts from `to_text`, in the order of the run."""
+    scripts = [_script("run", to_text(run)), *(_script(f"case-{number}", text) for number, text in enumerate(cases))]
+    head, mark, tail = empty_page().rpartition(DATA_MARK)
+    assert mark, "the page has lost the mark for its data"
+    return "".join([head, "\n".join(scripts), tail])
+
+
+def render(report: Report) -> str:
+    """Render a report as a page."""
+    return fill_page(*build_run(report))
+
+
+def _script(id: str, text: str) -> str:
+    return f'<script type="text/plain" id="{id}">{text}</script>'

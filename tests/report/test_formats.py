@@ -24,7 +24,7 @@ from harness.report.formats import FORMATS, ReportFormat, render_report, why_unw
 from harness.report.formats.github import annotation_commands
 from harness.report.formats.json_file import merge_reports, read_report
 from harness.report.report import Report, Totals
-from harness.viewer.page import empty_page
+from harness.viewer.build_run import empty_page
 from harness.viewer.pool import PoolReader
 from tests.support.pages import Scripts, in_page
 from tests.support.reports import EXPECTED, FAILED, KEY, REFUSED, UNUSED, make_report, passed, passed_with

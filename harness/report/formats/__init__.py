@@ -38,7 +38,7 @@ FORMATS: Registry[ReportFormat] = Registry("report format")
 """Every format by its file suffix."""
 
 FORMATS.add(".json", ReportFormat("json_file", "json", "Write JSON; - is stdout."))
-FORMATS.add(".html", ReportFormat("page", "html", "Write one page that needs no network.", "harness.viewer"))
+FORMATS.add(".html", ReportFormat("build_run", "html", "Write one page that needs no network.", "harness.viewer"))
 FORMATS.add(".xml", ReportFormat("junit", "junit", "Write JUnit XML."))
 FORMATS.add(".sarif", ReportFormat("sarif", "sarif", "Write SARIF, for code hosts."))
 FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the summary of a job."))

@@ -27,8 +27,7 @@ from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, build_row
-from harness.viewer.build_run import assemble_run
-from harness.viewer.page import empty_page
+from harness.viewer.build_run import assemble_run, empty_page
 from harness.viewer.page_data import CaseRow
 from harness.world.snapshot import take_snapshot
 from harness.world.world import World
