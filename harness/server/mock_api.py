@@ -5,6 +5,7 @@ calls the operation. Anything that the user of the harness must fix comes back a
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter, time
 from types import MappingProxyType
 from typing import Any, Unpack
@@ -145,7 +146,8 @@ class MockApi(KeyedWorlds):
         refused = self._refuse_upgrade(request, world)
         if refused is None and world is not None:
             self.request_count += 1
-            return SocketSession(ConnectionWorld(world), request, check_and_answer, self.observers)
+            judge = partial(check_and_answer, check=self._prepared.check_event)
+            return SocketSession(ConnectionWorld(world), request, judge, self.observers)
         assert refused is not None  # the contract refuses a request without a World
         answer = self._add_headers(request, refused, world)
         self._note(request, answer, world, time() if answers_client else None, answers_client=answers_client)

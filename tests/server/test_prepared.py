@@ -22,6 +22,7 @@ from harness.server import prepared
 from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.server.prepared import PreparedRequests
+from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
@@ -53,6 +54,8 @@ class NothingKept(PreparedRequests):
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         return check(call)
+
+    check_event = check
 
 
 def make_api(*, keeps: bool = True, **options: Any) -> MockApi:
@@ -125,8 +128,8 @@ def vary(case: Case) -> list[Case]:
 
 def play(
     case: Case, keeps: bool, sequence: Callable[[Case], list[Case]]
-) -> tuple[list[tuple[int, Any, bytes | None]], str]:
-    """Return the answers to a sequence of requests made of a case, and what is said of its World."""
+) -> tuple[list[tuple[int, Any, bytes | None]], list[Any], str]:
+    """Return the answers to a sequence of requests made of a case, their bodies, and what is said of its World."""
     player = CasePlayer()
     player.api = make_api(keeps=keeps, fallback=lambda _: OK_TURN)
     player.mock = player.api.open(EXAMPLE_KEY)
@@ -137,7 +140,8 @@ def play(
         (answer.status, answer.body, None if answer.body is None or not answer.status else encode_body(answer))
         for answer in answers
     ]
-    return seen, judge_world(player.mock, verbose=True).report
+    bodies = [exchange.request.body for exchange in player.mock.exchanges]
+    return seen, bodies, judge_world(player.mock, verbose=True).report
 
 
 @pytest.mark.parametrize("sequence", slow_except([1], [repeat, vary]), ids=["the same", "inputs of their own"])
@@ -414,3 +418,22 @@ def test_a_long_body_is_not_kept(api: MockApi, mock: Mock) -> None:
     body = {"model": "gpt-4.1", "input": "word " * prepared.MAX_BODY}
     send_again(api, body)
     assert not is_kept(api, body)
+
+
+class TestEventsOfAWebSocket:
+    def events(self, api: MockApi, bodies: Sequence[Json]) -> list[list[Json]]:
+        session = api.open_session(ReceivedRequest("GET", PATH, HEADERS))
+        assert isinstance(session, SocketSession)
+        return [[*session.receive(json.dumps({"type": "response.create", **body}))] for body in bodies]
+
+    def test_events_of_a_websocket_share_what_is_decided_but_not_their_bytes(self, api: MockApi, mock: Mock) -> None:
+        self.events(api, [{"model": "gpt-4.1", "input": "hi"}] * TIMES)
+        assert len(api._prepared._prepared._values) == 1
+        assert not api._prepared._whole._values
+
+    @pytest.mark.parametrize("members", [{}, {"temperature": 7}, {"input": ""}, {"previous_response_id": "resp_1"}])
+    def test_events_of_a_websocket_get_the_answers_that_they_get_alone(self, members: Json) -> None:
+        sent = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(TIMES)]
+        sent += [{**body, **members} for body in sent]
+        kept, alone = (self.events(make_api(keeps=keeps, fallback=lambda _: OK_TURN), sent) for keeps in (True, False))
+        assert kept == alone
