@@ -39,7 +39,7 @@ EXCEPTIONS = {
         "io",
         "threading",
     },  # pictures in memory, for a decoder whose settings are the process's
-    "harness/foundry/skills.py": {"io"},  # zips in memory
+    "harness/api/skill_files.py": {"io"},  # zips in memory
     "harness/world/scripting/load.py": {"pathlib"},  # reads script files
     "harness/world/scripting/document.py": {"pathlib"},
 }

@@ -4,15 +4,13 @@ The content of a version is a zip with a `SKILL.md`. Recorded 2026-05 to 2026-07
 recreated one begins with version 1. Before that they had no versions: recorded 2026-04-16 and 2026-04-17, with .NET.
 """
 
-import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from io import BytesIO
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE, sent_files
 from harness.api.operations import operation
+from harness.api.skill_files import SKILL_FILE, read_header, zip_files
 from harness.contract.rule import RuleScope, Source, WorldView, after, assumed, recorded, rule
 from harness.contract.rules.http.azure import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
@@ -39,12 +37,7 @@ VERSIONED_SKILLS_SINCE = "2026-05-28"
 """The first day on which skills are shown with versions (recorded, with .NET)."""
 SKILL_LIST = ("object", "data", "first_id", "last_id", "has_more")
 """The members of a paged list of skills (recorded 2026-07-01)."""
-SKILL_FILE = "SKILL.md"
-LARGEST_SKILL_FILE = 1 << 20
-"""The largest SKILL.md, in bytes, whose description is read."""
-_HEADER_LINE = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.M)
 _HEADER_MEMBERS = {"license": "license", "compatibility": "compatibility", "allowed_tools": "allowed-tools"}
-_DEFAULT_DATE = (1980, 1, 1, 0, 0, 0)
 MAKE_SKILL = project_case(
     "POST /skills/mine/versions", {"inline_content": {"description": "Helps.", "instructions": "Help."}}
 )
@@ -211,42 +204,12 @@ def write_package(name: str, content: Json) -> bytes:
     return zip_files([(SKILL_FILE, text.encode("utf-8", "replace"))])
 
 
-def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return a zip of files by path, with the same bytes each time."""
-    from zipfile import ZipFile, ZipInfo  # slower to import than everything else here
-
-    made = BytesIO()
-    with ZipFile(made, "w") as archive:
-        for path, data in files:
-            archive.writestr(ZipInfo(path, _DEFAULT_DATE), data)
-    return made.getvalue()
-
-
 def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
     """Make a package of uploaded files: the zip itself if that is the only one, otherwise a zip of them."""
     uploaded = list(files)
     if len(uploaded) == 1 and uploaded[0][1].startswith(b"PK"):
         return uploaded[0][1]
     return zip_files(uploaded)
-
-
-def read_skill_file(package: bytes) -> str:
-    """Return the SKILL.md of a package, with Unix line ends; empty without one."""
-    from zipfile import BadZipFile, ZipFile
-
-    try:
-        with ZipFile(BytesIO(package)) as archive:
-            found = [entry for entry in archive.infolist() if entry.filename.rpartition("/")[2] == SKILL_FILE]
-            with archive.open(min(found, key=lambda entry: len(entry.filename))) as file:
-                return file.read(LARGEST_SKILL_FILE).decode("utf-8", "replace").replace("\r", "")
-    except (BadZipFile, ValueError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):
-        return ""
-
-
-def read_header(package: bytes) -> dict[str, str]:
-    """Return the header of a package's SKILL.md, strings by name; empty without one."""
-    head = read_skill_file(package).partition("---\n")[2].partition("\n---")[0]
-    return {name: value.strip("\"'") for name, value in _HEADER_LINE.findall(head)}
 
 
 @declare_resource("skill", member_types("instructions description license compatibility", "metadata", "allowed_tools"))

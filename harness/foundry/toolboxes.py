@@ -13,6 +13,7 @@ import orjson
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import operation
 from harness.api.project_types import order_tool
+from harness.api.skill_files import SKILL_FILE, read_skill_file
 from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_string, objects_in
@@ -26,7 +27,7 @@ from harness.foundry.resources import (
     project_case,
     project_not_found,
 )
-from harness.foundry.skills import SKILL_FILE, SKILLS, read_skill_file
+from harness.foundry.skills import SKILLS
 from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World

@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from harness.foundry.skills import zip_files
+from harness.api.skill_files import zip_files
 from tests.support.foundry import ProjectClient, said
 
 INLINE = {"description": "Helps.", "instructions": "Help politely.", "metadata": {"revision": "1"}}

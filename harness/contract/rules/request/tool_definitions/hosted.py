@@ -1,16 +1,19 @@
 """Hosted tools that the model does not support, and the settings of the one that draws images: checked last."""
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE
 from harness.api.models import Model
+from harness.api.skill_files import read_header
 from harness.api.tools import function_namespaces
-from harness.contract.rule import Case, RuleScope, WorldView, assumed, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
 from harness.contract.rules.request.capability import tool_types
 from harness.core.errors import COMMAND, ApiError, bad_request
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object, objects_in
 
 SCOPE = RuleScope(when="tools")
 
@@ -89,6 +92,69 @@ def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]
 def custom_tool_unsupported(request: Request, family: Model | None) -> bool:
     """Models before GPT-5 call functions alone; no full stop ends the message."""
     return family is not None and "custom" in family.lacks and "custom" in tool_types(request)
+
+
+_SKILL_PACKAGE = (
+    "UEsDBBQAAAAAAAAAIQCQAsm4KQAAACkAAAAKAAAAYS9TS0lMTC5tZC0tLQpuYW1lOiBhCmRlc2NyaXB0aW9uOiBBZGRzLgotLS0KCkFkZC4KUEsB"
+    "AhQDFAAAAAAAAAAhAJACybgpAAAAKQAAAAoAAAAAAAAAAAAAAIABAAAAAGEvU0tJTEwubWRQSwUGAAAAAAEAAQA4AAAAUQAAAAAA"
+)
+"""A zip with `a/SKILL.md`: name `a`, description `Adds.`."""
+
+
+def _skill(name: str, description: str, data: str = _SKILL_PACKAGE) -> Json:
+    source = {"type": "base64", "media_type": "application/zip", "data": data}
+    return {"type": "inline", "name": name, "description": description, "source": source}
+
+
+def _mount(skill: Json) -> Json:
+    return _offer("gpt-5.6-sol", {"type": "shell", "environment": {"type": "container_auto", "skills": [skill]}})
+
+
+@rule(
+    bad_request("Inline skill name/description must match the values in SKILL.md/Skills.md front matter."),
+    reported("public notes of a run against Azure: a new container, the whole error", "2026-07-18"),
+    reported("https://github.com/openai/openai-python/issues/2882: a shell tool in the dashboard's chat", "2026-02-22"),
+    reported("the tests of a public program: the words", "2026"),
+    assumed("that a package without a readable header is not refused, nor one whose values go over several lines"),
+    on=(CREATE_RESPONSE, "POST /containers"),
+    when=("tools", "skills"),
+    mentions='"inline"',
+    reads=(),
+    rejects=[_mount(_skill("a", "Subtracts."))],
+    accepts=[
+        _mount(_skill("a", "Adds.")),
+        _mount(_skill("b", "Adds.", "UEs=")),
+        Case({"name": "data", "skills": [_skill("a", "Adds.")]}, on="POST /containers"),
+    ],
+    fix="Give the skill the name and the description that its SKILL.md begins with.",
+)
+def inline_skill_differs(request: Request) -> bool:
+    """A skill in the request has the name and the description of the header in its package."""
+    mounted = [request.body, *(as_object(tool.get("environment")) for tool in objects_in(request.body.get("tools")))]
+    return any(
+        _differs(skill, _read_skill(skill["source"]["data"]))
+        for holder in mounted
+        for skill in objects_in(holder.get("skills"))
+        if skill.get("type") == "inline"
+    )
+
+
+def _read_skill(data: str) -> dict[str, str]:
+    try:
+        return read_header(b64decode(data))
+    except ValueError:
+        return {}
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9][^\\'\"#]*")
+"""A value of a header that means the same in each reading of YAML, unless it goes on in the next line."""
+
+
+def _differs(skill: Json, header: dict[str, str]) -> bool:
+    return any(
+        _PLAIN.fullmatch(header.get(member, "")) is not None and not skill[member].strip().startswith(header[member])
+        for member in ("name", "description")
+    )
 
 
 @rule(
@@ -246,6 +312,7 @@ def _drawing_tools(request: Request) -> list[Json]:
 
 _WITHOUT_FIDELITY = "gpt-image-2"
 """The beginning of the names of image models without this setting."""
+_WITHOUT_TRANSPARENCY = "gpt-image-2"
 
 
 def _draw(**settings: str | int) -> Json:
@@ -362,6 +429,33 @@ def image_compression_of_png(request: Request) -> bool:
     """PNG has no lossy compression. Without `output_format` nothing is refused: reports about the default differ."""
     given = [tool.get("output_compression") for tool in _drawing_tools(request) if tool.get("output_format") == "png"]
     return any(compression is not None and compression < 100 for compression in given)
+
+
+@rule(
+    _drawing_error("Transparent background is not supported for this model.", "invalid_value"),
+    reported("https://github.com/gaoren002/GPT2Image-Pro/issues/2: of the Responses API, type and code", "2026-05-30"),
+    reported("the notes of a public program, with the whole error of the Responses API", "2026"),
+    reported("public reports of seven more origins, of the Images API", "2026-10-08"),
+    documented("https://github.com/openai/openai-python/pull/3703: a preview since then", "2026-08-20"),
+    assumed("that it began with the model, and that the preview is open to each account"),
+    reads=(),
+    mentions='"transparent"',
+    since="2026-04-21",
+    until="2026-08-19",
+    rejects=[_draw(model="gpt-image-2", background="transparent")],
+    accepts=[
+        _draw(model="gpt-image-1.5", background="transparent"),
+        _draw(model="gpt-image-2", background="opaque"),
+        _draw(background="transparent"),
+    ],
+    fix="Draw with gpt-image-1.5, or in front of a background that your program removes.",
+)
+def image_transparent_unsupported(request: Request) -> bool:
+    """gpt-image-2 drew no transparency at first; on later days some accounts are still refused."""
+    return any(
+        tool.get("background") == "transparent" and (tool.get("model") or "").startswith(_WITHOUT_TRANSPARENCY)
+        for tool in _drawing_tools(request)
+    )
 
 
 @rule(
