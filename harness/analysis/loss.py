@@ -135,7 +135,7 @@ def _find_losses(request: HistoryRequest, history: History, strict: bool) -> lis
     kinds = (kind for kind in LOSSES.values() if strict or not kind.strict)
     found = [lost for kind in kinds for lost in kind.find(request, history)]
     here = {(lost.loss, lost.at) for lost in found}
-    return [lost for lost in found if here.isdisjoint((other, lost.at) for other in LOSSES[lost.loss].unless)]
+    return [lost for lost in found if here.isdisjoint((id, lost.at) for id in LOSSES[lost.loss].unless)]
 
 
 def losses_in_accepted(

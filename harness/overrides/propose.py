@@ -174,7 +174,7 @@ def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> Mem
     listed = [value for value in values if value is None or isinstance(value, bool)]
     if exact:
         listed += [value for value in values if is_name(value) or isinstance(value, int | float)]
-    others = (value for value in values if value is ABSENT or not any(value is other for other in listed))
+    others = (value for value in values if value is ABSENT or not any(value is short for short in listed))
     unique = {(type(value), value): value for value in listed}.values()
     return MemberCondition(normalize_path(path), tuple(unique), tuple(dict.fromkeys(map(kind_of, others))), of)
 

@@ -37,7 +37,7 @@ def _message_annotated(*notes: Json, text: str = CITED_TEXT) -> Json:
 
 
 def _sent_of_file(id: str, index: int = 20) -> Case:
-    """Build an example in which a message that cites a file comes back with this id of the file, at this position."""
+    """Build an example in which a message that cites a file comes back with an id of the file and a position."""
     note = {"type": "file_citation", "file_id": id, "filename": "v2.md", "index": index}
     return _sent_with(note, said=message(CITED_TEXT, annotations=[file_citation("file-1", "v2.md", index=20)]))
 
