@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.api.responses import filter_item, infer_include
+from harness.contract.rules.request.input_items.images import PNG
 from harness.items import (
     code_interpreter_call,
     file_search_call,
@@ -16,7 +17,6 @@ from harness.items import (
 )
 from harness.items.kind import Item
 from tests.support.in_process import Client, user
-from tests.support.pictures import PNG
 
 FOUND = [{"file_id": "file-1", "filename": "a.txt", "score": 0.5, "text": "rain", "attributes": {}}]
 LOGPROBS = [{"token": "Hi.", "logprob": -0.5, "bytes": [72, 105, 46], "top_logprobs": []}]

@@ -6,10 +6,10 @@ import pytest
 
 from harness.contract.call import WorldCall
 from harness.contract.check import check
+from harness.contract.rules.request.input_items.images import PNG
 from harness.items import computer_call
 from harness.world.world import World, WorldOptions
 from tests.support.checked import request
-from tests.support.pictures import PNG
 from tests.support.tools import CALL, OUTPUT
 from tests.support.wired import wire
 

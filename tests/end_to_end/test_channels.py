@@ -92,11 +92,11 @@ class TestTheAction:
         self.run(tmp_path, "pytest -q -p no:cacheprovider --harness-trace=all")
         assert traces_of(tmp_path) == ["test_it.py::test_it"]
 
-    def test_uploads_what_it_keeps(self) -> None:
+    def test_the_action_uploads_what_it_keeps(self) -> None:
         upload = ACTION["runs"]["steps"][-1]
         assert (upload["if"].startswith("always()"), upload["with"]["path"]) == (True, "${{ inputs.report }}")
 
-    def test_judges_recordings(self, tmp_path: Path) -> None:
+    def test_the_action_judges_recordings(self, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "tests/cassettes", tmp_path / "cassettes")
         ran = self.run(tmp_path, "responses-harness verify cassettes")
         assert ran.code == 1  # one of them has a finding
@@ -105,7 +105,7 @@ class TestTheAction:
         assert (ran.outputs["verdict"], json.loads(ran.outputs["counts"])["disagreements"]) == ("failed", 1)
 
     @pytest.mark.parametrize("name", [COMMAND, "harness"])
-    def test_examines_a_client(self, tmp_path: Path, name: str) -> None:
+    def test_the_action_examines_a_client(self, tmp_path: Path, name: str) -> None:
         ran = self.run(tmp_path, f"{name} examine openai --cases answers/text --modes plain")
         assert ran.code == 0, ran.said
         assert "4 pass" in ran.summary
@@ -127,7 +127,7 @@ class TestTheAction:
             ("pytest 'tests/[a-z]*' $HOME ~", ["tests/[a-z]*", "$HOME", "~"]),
         ],
     )
-    def test_splits_its_command_as_a_shell_would_and_executes_none_of_it(
+    def test_the_action_splits_its_command_as_a_shell_would_and_executes_none_of_it(
         self, tmp_path: Path, command: str, words: list[str] | None
     ) -> None:
         """A `pytest.py` in the folder of the tests stands for pytest, and writes down what it was given."""
@@ -170,13 +170,13 @@ class TestTheAction:
         assert table
         assert re.findall(r"^\| `(\w+)`", table[0], re.M) == [*ACTION["outputs"]]
 
-    def test_hands_out_what_its_step_sets(self, tmp_path: Path) -> None:
+    def test_the_action_hands_out_what_its_step_sets(self, tmp_path: Path) -> None:
         values = {name: output["value"] for name, output in ACTION["outputs"].items()}
         assert values == {name: f"${{{{ steps.run.outputs.{name} }}}}" for name in values}
         (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
         assert self.run(tmp_path, "pytest -q -p no:cacheprovider").outputs.keys() == values.keys()
 
-    def test_fills_no_input_into_a_command(self) -> None:
+    def test_the_action_fills_no_input_into_a_command(self) -> None:
         assert [step["name"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")] == []
 
 

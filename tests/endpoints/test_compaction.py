@@ -35,7 +35,7 @@ class TestCompaction:
         assert owner_of_content(made["encrypted_content"]).item == made["id"]
         assert client.ask([made, user("go on")]).status == 200
 
-    def test_may_begin_with_a_stored_response(self, client: Client) -> None:
+    def test_compaction_may_begin_with_a_stored_response(self, client: Client) -> None:
         id = client.ask("a").body["id"]
         made = self.compact(client, previous_response_id=id, input="b").body
         assert [item.get("role", item["type"]) for item in made["output"]] == ["user", "user", "compaction"]
@@ -80,7 +80,7 @@ class TestCompaction:
             {"input": "a", "prompt_cache_key": "k", "service_tier": "auto", "image": {"context_compression": "auto"}},
         ],
     )
-    def test_takes_what_its_clients_send(self, client: Client, body: Any) -> None:
+    def test_compaction_takes_what_its_clients_send(self, client: Client, body: Any) -> None:
         assert self.compact(client, **body).status == 200
 
 
@@ -88,20 +88,20 @@ class TestCounting:
     def count(self, client: Client, **body: Any) -> Answer:
         return client.send("POST /responses/input_tokens", body)
 
-    def test_gives_what_a_response_would_use(self, client: Client) -> None:
+    def test_counting_gives_the_tokens_that_a_response_would_use(self, client: Client) -> None:
         asked = {"model": "gpt-4.1", "input": "hi there", "instructions": "Be brief.", "tools": functions("f")}
         made = self.count(client, **asked).body
         used = client.send("POST /responses", asked).body["usage"]["input_tokens"]
         assert made == {"object": "response.input_tokens", "input_tokens": used}
 
-    def test_counts_what_a_request_continues(self, client: Client) -> None:
+    def test_counting_includes_what_a_request_continues(self, client: Client) -> None:
         id = client.ask("a" * 400).body["id"]
         conversation = client.send("POST /conversations", {"items": [user("b" * 400)]}).body["id"]
         alone = self.count(client, input="c").body["input_tokens"]
         for place in ({"previous_response_id": id}, {"conversation": conversation}):
             assert self.count(client, input="c", **place).body["input_tokens"] >= alone + 100
 
-    def test_counts_nothing_when_nothing_is_sent(self, client: Client) -> None:
+    def test_counting_nothing_gives_zero(self, client: Client) -> None:
         assert self.count(client).body["input_tokens"] == 0
 
     @pytest.mark.parametrize(
@@ -119,21 +119,21 @@ class TestCounting:
     def test_counting_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
         assert self.count(client, **body).rule == rule
 
-    def test_does_not_wait_for_a_locked_conversation(self, client: Client) -> None:
+    def test_counting_does_not_wait_for_a_locked_conversation(self, client: Client) -> None:
         conversation = client.send("POST /conversations").body["id"]
         client.ask(conversation=conversation, background=True)
         assert self.count(client, conversation=conversation).status == 200
 
 
 class TestInAProject:
-    def test_keeps_instructions_too(self) -> None:
+    def test_compaction_in_a_project_keeps_instructions_too(self) -> None:
         """Recorded 2026-06-19, of a system message without a `type`."""
         body = {"model": "gpt-5.2", "input": [{"role": "system", "content": "Be brief."}, user("a")]}
         made = Project("2026-06-19").ask("POST /responses/compact", body).body
         assert [item.get("role", item["type"]) for item in made["output"]] == ["system", "user", "compaction"]
         assert made["usage"]["input_tokens_details"] == {"cached_tokens": 0}
 
-    def test_gives_messages_that_are_not_stored_new_ids(self) -> None:
+    def test_compaction_in_a_project_gives_messages_that_are_not_stored_new_ids(self) -> None:
         """Recorded 2026-06-19: a compaction is sent back and compacted again."""
         project = Project("2026-06-19")
         stored = project.respond(input="a").body["id"]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from harness.contract.rules.request.input_items.images import PNG
 from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
-from tests.support.pictures import PNG
 from tests.support.tools import CALL, OUTPUT
 
 
@@ -233,7 +233,7 @@ class TestInAProject:
         assert ([entry["id"] for entry in shown["data"]], shown["has_more"]) == (ids[::-1], False)
         assert Client().send("GET /conversations").status == 405
 
-    def test_lists_its_items_of_one_type(self) -> None:
+    def test_a_project_lists_items_of_one_type(self) -> None:
         project = Project()
         id = self.started(project, user("a"), CALL, OUTPUT)
         for type, prefix in (("message", "msg"), ("function_call", "fc"), ("function_call_output", "fco")):

@@ -25,7 +25,7 @@ SIXTEEN = " ".join(f"w{number}" for number in range(16))
 
 
 class TestMaxOutputTokens:
-    def test_cuts_a_text_of_more_words(self, client: Client) -> None:
+    def test_max_output_tokens_cuts_a_text_of_more_words(self, client: Client) -> None:
         client.mock.script(message(f"{WORDS}.\n"), message(f"{WORDS}.\n"))
         said = cut(client).body
         assert (said["status"], said["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
@@ -35,7 +35,7 @@ class TestMaxOutputTokens:
         stream = cut(client, stream=True)
         assert ("".join(text_deltas(stream)), types(stream)[-1]) == (SIXTEEN, "incomplete")
 
-    def test_cuts_no_text_that_might_have_fitted(self, client: Client) -> None:
+    def test_max_output_tokens_cuts_no_text_that_might_have_fitted(self, client: Client) -> None:
         client.mock.script(message("extraordinarily " * 16))
         said = cut(client).body
         assert (said["status"], said["usage"]["output_tokens"] > 16) == ("completed", True)
@@ -54,7 +54,7 @@ class TestMaxOutputTokens:
         assert output[3]["content"][0]["text"] == " ".join(WORDS.split()[:14])
         assert [item.get("status") for item in output] == [None, "completed", "completed", "incomplete"]
 
-    def test_drops_the_parts_behind_the_cut_and_what_was_noted_there(self, client: Client) -> None:
+    def test_max_output_tokens_drops_the_parts_behind_the_cut_and_what_was_noted_there(self, client: Client) -> None:
         notes = [url_citation("https://e.org", "E", cite="w0"), url_citation("https://e.org", "E", cite="w19")]
         words = ["w0", *(f" w{number}" for number in range(1, 20))]
         tokens = [{"token": word, "logprob": 0, "bytes": [], "top_logprobs": []} for word in words]
@@ -63,7 +63,7 @@ class TestMaxOutputTokens:
         assert [note["end_index"] for note in part["annotations"]] == [2]
         assert "".join(entry["token"] for entry in part["logprobs"]) == SIXTEEN
 
-    def test_cuts_a_refusal(self, client: Client) -> None:
+    def test_max_output_tokens_cuts_a_refusal(self, client: Client) -> None:
         client.mock.script(message(refusal(WORDS)))
         assert cut(client).body["output"][0]["content"] == [{"type": "refusal", "refusal": SIXTEEN}]
 

@@ -81,7 +81,7 @@ class TestAPath:
             ("GET", "/responses/compact", "GET /responses/{response_id}", {"response_id": "compact"}),
         ],
     )
-    def test_leads_to_an_operation(self, method: str, path: str, id: str, params: dict[str, str]) -> None:
+    def test_a_path_leads_to_an_operation(self, method: str, path: str, id: str, params: dict[str, str]) -> None:
         found, read, known = find_operation(method, path)
         assert found is OPERATIONS[id]
         assert (read, known) == (params, True)
@@ -95,7 +95,7 @@ class TestAPath:
             ("GET", "/responses/", False),
         ],
     )
-    def test_leads_to_none(self, method: str, path: str, known: bool) -> None:
+    def test_a_path_leads_to_no_operation(self, method: str, path: str, known: bool) -> None:
         found, _, exists = find_operation(method, path)
         assert (found, exists) == (None, known)
 
@@ -150,7 +150,9 @@ class TestAResponse:
         assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
 
     @pytest.mark.parametrize(("model", "encrypted"), [("gpt-6-luna", True), ("gpt-5.6-luna", False)])
-    def test_encrypts_its_reasoning_unasked_for_some_models(self, client: Client, model: str, encrypted: bool) -> None:
+    def test_a_response_of_some_models_encrypts_its_reasoning_unasked(
+        self, client: Client, model: str, encrypted: bool
+    ) -> None:
         client.mock.script([reasoning("**Planning**"), message("Done.")])
         made = client.ask(model=model).body
         assert bool(made["output"][0].get("encrypted_content")) is encrypted
@@ -271,7 +273,7 @@ class TestAConversation:
         id = client.send("POST /conversations", body).body["id"]
         assert client.world.store.conversations[id].items == []
 
-    def test_grows_with_each_response(self, client: Client) -> None:
+    def test_a_conversation_grows_with_each_response(self, client: Client) -> None:
         id = client.send("POST /conversations", {"items": [{"role": "user", "content": "a"}]}).body["id"]
         answer = client.ask("b", conversation=id).body
         assert answer["conversation"] == {"id": id}

@@ -93,7 +93,7 @@ class TestAFunctionCall:
 
 
 class TestPolling:
-    def test_moves_a_run_on_with_each_look_at_it(self, desk: Desk) -> None:
+    def test_polling_moves_a_run_on_with_each_look_at_it(self, desk: Desk) -> None:
         run = desk.run(desk.thread("hi")).body
         assert (run["status"], run["started_at"], run["expires_at"]) == ("queued", None, run["created_at"] + 600)
         assert [desk.read(run)["status"] for _ in range(3)] == ["in_progress", "completed", "completed"]
@@ -114,7 +114,7 @@ class TestPolling:
         with pytest.raises(ConfigError, match=rf"advance: no .* with the id {run['id']}; none is"):
             desk.mock.advance(run["id"])
 
-    def test_takes_the_members_of_the_run_before_the_assistants(self, desk: Desk) -> None:
+    def test_a_run_takes_its_own_members_before_the_assistants(self, desk: Desk) -> None:
         own = {"model": "gpt-4.1", "instructions": "Else.", "temperature": 0.5, "tools": [], "metadata": {"a": "b"}}
         run = desk.run(desk.thread("hi"), **own, truncation_strategy={"type": "last_messages", "last_messages": 3}).body
         assert {name: run[name] for name in own} == own
@@ -122,11 +122,11 @@ class TestPolling:
         (listed,) = desk.send(f"GET /threads/{run['thread_id']}/runs").body["data"]
         assert listed == run
 
-    def test_adds_messages_first(self, desk: Desk) -> None:
+    def test_a_run_adds_messages_first(self, desk: Desk) -> None:
         run = desk.run(desk.thread("a"), additional_messages=[{"role": "user", "content": "b"}]).body
         assert [text(message)["value"] for message in desk.messages(run["thread_id"])] == ["b", "a"]
 
-    def test_can_be_named_by_routes(self, desk: Desk) -> None:
+    def test_a_run_can_be_named_by_routes(self, desk: Desk) -> None:
         desk.mock.when(agent="ann", tools="f", instructions="brief").script(message("routed"))
         run = desk.settled(desk.run(desk.thread("hi")).body)
         assert desk.last_text(run) == "routed"
@@ -134,7 +134,7 @@ class TestPolling:
     @pytest.mark.parametrize(
         ("choice", "said"), [({"type": "function", "function": {"name": "f"}}, "function_call"), ("auto", "message")]
     )
-    def test_tells_the_fallback_what_is_demanded(self, choice: Any, said: str) -> None:
+    def test_a_run_tells_the_fallback_what_is_demanded(self, choice: Any, said: str) -> None:
         desk, seen = Desk(tools=[FUNCTION]), []
         desk.mock.script(lambda request: (seen.append(request.body), [message("{}"), completed(off_schema=True)])[1])
         schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
@@ -142,7 +142,7 @@ class TestPolling:
         assert seen[0]["tool_choice"] == ({"type": "function", "name": "f"} if said == "function_call" else "auto")
         assert seen[0]["text"]["format"] == {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
 
-    def test_gives_an_ended_run_other_metadata(self, desk: Desk) -> None:
+    def test_a_run_that_ended_can_be_given_other_metadata(self, desk: Desk) -> None:
         run = desk.settled(desk.run(desk.thread("hi")).body)
         assert desk.send(f"POST {path(run)}", {"metadata": {"a": "b"}}).body == {**run, "metadata": {"a": "b"}}
         assert desk.send(f"POST {path(run)}", {}).body["metadata"] == {"a": "b"}

@@ -59,7 +59,7 @@ class TestLife:
         assert (body["name"], body["metadata"]) == (None, {"a": "b"})
         assert client.send(f"POST /vector_stores/{store}", {"metadata": None}).body["metadata"] == {}
 
-    def test_it_expires_so_many_days_after_its_last_use(self, client):
+    def test_a_store_expires_so_many_days_after_its_last_use(self, client):
         asked = {"expires_after": {"anchor": "last_active_at", "days": 1}}
         body = client.send("POST /vector_stores", asked).body
         assert body["expires_at"] == body["last_active_at"] + 86_400

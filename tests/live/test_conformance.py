@@ -41,8 +41,7 @@ from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 from tests.support.command_line import run_cli
 from tests.support.schemas import assert_conforms
-from tests.support.servers.plain_server import JSON, Handler, Reply, running, server
-from tests.support.servers.socket_server import over_sockets
+from tests.support.servers.plain_server import JSON, Handler, Reply, over_sockets, running, server
 
 KEY = "sk-conformance-0123456789"
 
@@ -147,7 +146,7 @@ class TestARightServer:
         assert models[:2] == ["my-model", "my-model"]
         assert "gpt-4.1" not in models
 
-    def test_its_key_is_sent_and_never_shown(self) -> None:
+    def test_the_key_of_a_server_is_sent_and_never_shown(self) -> None:
         seen = set()
 
         def note(method: str, path: str, headers: Any, raw: bytes) -> Reply:
@@ -293,7 +292,7 @@ class TestAWrongServer:
         assert changed[3] - looked_for <= sum(found) <= changed[3]
 
     @pytest.mark.slow
-    def test_what_it_accepts_although_it_must_not(self, small: Score) -> None:
+    def test_what_a_wrong_server_accepts_although_it_must_not(self, small: Score) -> None:
         assert set(small.refusals["content"]) == {"taken"}
         assert "a chain that leaves it unanswered is refused" in kinds(small)
 
@@ -365,7 +364,7 @@ class TestNoSuchServer:
             result = verify("--server", url)
         assert (result.exit_code, message in result.stderr) == (2, True)
 
-    def test_one_that_is_down_is_a_mistake(self) -> None:
+    def test_a_server_that_is_down_is_a_mistake(self) -> None:
         result = verify("--server", "http://127.0.0.1:9/v1")
         assert (result.exit_code, "the connection is refused. Start the server" in result.stderr) == (2, True)
 
@@ -374,14 +373,14 @@ class TestNoSuchServer:
         assert (result.exit_code, KEY in result.output) == (2, False)
         assert "the key has a line break or another control character: pass only the key." in result.stderr
 
-    def test_one_without_the_model(self) -> None:
+    def test_a_server_without_the_model_is_a_mistake(self) -> None:
         body = b'{"error": {"message": "The model does not exist", "code": "model_not_found"}}'
         with server(lambda *_: (404, JSON, body)) as url:
             result = verify("--server", url)
         why = "stopped: the smallest request is not answered: 404 The model does not exist. --model names one."
         assert (result.exit_code, why in result.stdout) == (1, True)
 
-    def test_slow(self) -> None:
+    def test_a_slow_server_is_a_mistake(self) -> None:
         over = threading.Event()
 
         def slow(*_: Any) -> Reply:
@@ -395,7 +394,7 @@ class TestNoSuchServer:
         over.set()
 
     @pytest.mark.slow
-    def test_one_whose_answers_never_end_stops_the_examination(self) -> None:
+    def test_a_server_whose_answers_never_end_stops_the_examination(self) -> None:
         over = threading.Event()
 
         class Endless(Handler):
@@ -422,7 +421,7 @@ class TestNoSuchServer:
         assert Endless.count < 20 + 2 * examining.MAX_FAULTS
 
     @pytest.mark.slow
-    def test_one_that_dies_stops_the_examination(self) -> None:
+    def test_a_server_that_dies_stops_the_examination(self) -> None:
         answer, paths = mocked(), []
 
         def dies(method: str, path: str, headers: Any, raw: bytes) -> Reply:
@@ -524,7 +523,7 @@ class TestSockets:
         assert claims["what is not stored is not known to another connection"] == ""
         assert claims["after a refusal the connection can go on"].startswith("400")
 
-    def test_where_there_is_none_nothing_is_claimed(self) -> None:
+    def test_of_a_server_without_sockets_nothing_is_claimed(self) -> None:
         assert list(run_scenario(SCENARIOS["websocket"], Talking("", absent=True))) == []
 
 

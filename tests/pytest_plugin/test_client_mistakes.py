@@ -25,7 +25,7 @@ def judged(run: Run, body: str, mark: str = "") -> InnerRun:
 
 
 class TestWhatCanBeNoIntention:
-    def test_fails_a_test(self, run: Run) -> None:
+    def test_a_mistake_that_can_be_no_intention_fails_a_test(self, run: Run) -> None:
         judged(run, f"{REFUSED}; {COUNTED}").shows(
             "Client retried-non-retryable: request 2 repeats request 1, which was refused with 400*",
             "  where   POST /responses, request 2",
@@ -50,10 +50,10 @@ class TestWhatCanBeNoIntention:
 
 
 class TestWhatMayBeIntended:
-    def test_passes(self, run: Run) -> None:
+    def test_a_habit_that_may_be_intended_passes(self, run: Run) -> None:
         judged(run, IGNORED).assert_outcomes(passed=1)
 
-    def test_fails_on_demand(self, run: Run) -> None:
+    def test_a_habit_that_may_be_intended_fails_on_demand(self, run: Run) -> None:
         judged(run, IGNORED, 'client="strict"').shows(
             "Client retry-after-ignored: request 2 did not wait the 5 s that the 429 to request 1 asked for.",
             "  came    after *.* s",
@@ -64,7 +64,7 @@ class TestWhatMayBeIntended:
         judged(run, f'mock.allows("retry-after-ignored"); {IGNORED}', 'client="strict"').assert_outcomes(passed=1)
 
     @pytest.mark.slow
-    def test_counts_from_a_patience_on(self, run: Run) -> None:
+    def test_a_wait_counts_from_a_patience_on(self, run: Run) -> None:
         slow = 'mock.script(pause("ok", seconds=0.3)); ask(mock, 1)'
         judged(run, slow, 'client="strict"').assert_outcomes(passed=1)
         judged(run, slow, 'client="strict", patience=0.1').shows(

@@ -75,7 +75,7 @@ def test_first(agent, mock):
     agent.append(openai.OpenAI(max_retries=0))
 """).shows(LATE, "  made    *", "  asked   *", passed=1).exits(FAILED)
 
-    def test_an_executor(self, run: Run) -> None:
+    def test_an_executor_that_is_left_behind(self, run: Run) -> None:
         run("""
 import time
 pool = ThreadPoolExecutor(1)
@@ -146,7 +146,7 @@ def test_first(agent, mock):
     agent.append(mock.base_url)
 """).shows("A request with the key sk-strange came while no test used `mock` and was refused (401).").exits(FAILED)
 
-    def test_the_key_of_the_session(self, run: Run) -> None:
+    def test_a_request_with_the_key_of_the_session_is_late(self, run: Run) -> None:
         run(
             """
 client = openai.OpenAI(max_retries=0)

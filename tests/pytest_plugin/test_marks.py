@@ -1,4 +1,4 @@
-"""A mark `harness` that makes no sense is an error of its test, which says what may stand there."""
+"""What a mark `harness` may say: one without sense is an error of its test; `as_of` makes the mock the API of a day."""
 
 from tests.support.inner_run import Run
 
@@ -43,3 +43,20 @@ def test_each_says_what_may_stand_there(run: Run) -> None:
     said = [line for line in result.outlines if line.startswith("@pytest.mark.harness(")]
     assert len(said) == len(WRONG)
     assert [(line, words) for line, words in zip(said, WRONG.values(), strict=True) if words not in line] == []
+
+
+AS_OF = """
+@pytest.mark.harness({mark})
+def test_it(mock, openai_client):
+    mock.script(message("ok"))
+    answer = openai_client.responses.create(model="codex-mini-latest", input="x", tools=[{{"type": "local_shell"}}])
+    assert answer.created_at == {created_at}
+"""
+
+
+def test_as_of_a_day_what_the_api_accepted_then_is_accepted(run: Run) -> None:
+    run(AS_OF.format(mark="as_of='2026-04-30'", created_at=1_777_550_401)).assert_outcomes(passed=1)
+
+
+def test_without_as_of_the_newest_contract_holds(run: Run) -> None:
+    run(AS_OF.format(mark="", created_at=0)).shows("*The local_shell tool is no longer supported.*", failed=1)

@@ -95,7 +95,7 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 
 
 class TestTheCredential:
-    def test_brings_tls_and_leads_to_the_world(self, run: Run) -> None:
+    def test_the_credential_brings_tls_and_leads_to_the_world(self, run: Run) -> None:
         run("""
 def test_it(mock, foundry_credential):
     mock.script(message("hi"))
@@ -128,7 +128,7 @@ def test_it(project):
     def test_the_credential_is_of_no_use_over_plain_http(self, run: Run, test: str) -> None:
         run(test).shows("*`foundry_credential`: the mock of this test uses plain HTTP*")
 
-    def test_serves_synchronous_and_asynchronous_clients(self) -> None:
+    def test_the_credential_serves_synchronous_and_asynchronous_clients(self) -> None:
         credential = FoundryCredential("sk-1")
 
         async def ask() -> list[object]:

@@ -281,7 +281,7 @@ class TestAUrl:
         assert reply.error == {"message": message, "type": "invalid_request_error", "param": None, "code": None}
 
     @pytest.mark.parametrize("path", ["/responses", "/v1", "/", "/v2/responses", "/_harnesses", "//v1/responses"])
-    def test_outside_the_api(self, server: Server, path: str) -> None:
+    def test_a_url_outside_the_api(self, server: Server, path: str) -> None:
         reply = send(server, "POST", path, GOOD)
         assert (reply.status, reply.error["code"]) == (404, "unknown_url")
         assert reply.error["message"].startswith(f"Unknown request URL: POST {path}. ")
@@ -291,7 +291,7 @@ class TestAUrl:
         reply = send(server, method, "/v1/responses")
         assert (reply.status, reply.error["message"]) == (405, f"Invalid method for URL ({method} /v1/responses)")
 
-    def test_asked_for_its_head_has_no_body(self, server: Server) -> None:
+    def test_a_url_asked_for_its_head_has_no_body(self, server: Server) -> None:
         reply = send(server, "HEAD", "/v1/responses")
         assert (reply.status, reply.raw) == (405, b"")
 

@@ -267,7 +267,7 @@ class TestAWebSocket:
             list(iter(wire.recv, None))
         assert (ended(mock).events, ended(mock).whole, ended(mock).left) == (3, False, None)
 
-    def test_notes_a_client_that_leaves(self, wire: ClientConnection, mock: Mock) -> None:
+    def test_a_web_socket_notes_a_client_that_leaves(self, wire: ClientConnection, mock: Mock) -> None:
         mock.script(pause("Once.", after=2, until=Gate()))
         self.create(wire)
         assert [json.loads(wire.recv())["sequence_number"] for _ in range(2)] == [0, 1]
@@ -276,7 +276,9 @@ class TestAWebSocket:
         assert seen.left is not None
         assert (seen.events, seen.whole) == (2, False)
 
-    def test_refused_as_an_event_is_an_event(self, wire: ClientConnection, mock: Mock) -> None:
+    def test_a_request_of_a_web_socket_that_is_refused_as_an_event_is_an_event(
+        self, wire: ClientConnection, mock: Mock
+    ) -> None:
         wire.send("{")
         assert json.loads(wire.recv())["type"] == "error"
         assert (ended(mock).events, ended(mock).whole) == (1, True)
@@ -295,7 +297,7 @@ class TestWithoutANetwork:
         assert second.events == len(client.world.exchanges[1].answer.events or ())
         assert second.event_time(0) is None
 
-    def test_so_do_the_events_of_a_socket(self) -> None:
+    def test_the_events_of_a_socket_go_out_when_they_are_returned(self) -> None:
         socket = Socket()
         socket.mock.script("Hi.")
         assert socket.world.edge == {}

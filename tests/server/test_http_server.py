@@ -90,7 +90,7 @@ class TestAStream:
         assert [number for _, number, _ in told[0]] == list(range(len(told[0])))
         assert {stream[-1]["type"] for stream in streams} == {"response.completed"}
 
-    def test_longer_than_one_write_arrives_whole(self, server: Server) -> None:
+    def test_a_stream_longer_than_one_write_arrives_whole(self, server: Server) -> None:
         events = read_events(asyncio.run(self.one(server, "sk-long")))
         assert "".join(event.get("delta", "") for event in events) == LONG
 
@@ -182,7 +182,7 @@ class TestABody:
     def test_a_body_may_be_absent(self) -> None:
         assert self.answer({"type": "http.request"})[0]["status"] == 400
 
-    def test_beyond_the_limit_is_not_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_body_beyond_the_limit_is_not_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MAX_BODY_SIZE", 20)
         parts = [self.part(b" " * 10, True) for _ in range(9)]
         start, _, left = self.answer(*parts)
@@ -249,7 +249,7 @@ class TestADefectOfTheServer:
                     wire.recv(30)
             self.assert_in_verdict(server.api, "GET /v1/responses: fail (", "raised LookupError: no such part")
 
-    def test_explains_what_a_test_of_its_own_misses(self) -> None:
+    def test_a_defect_of_the_server_explains_what_a_test_of_its_own_misses(self) -> None:
         mock = MockApi().open("sk-defect")
         mock.script(message("never asked for"))
         mock.world.note_failed(Problem("it broke"), 3)
@@ -291,7 +291,7 @@ class TestAServer:
         with wire:
             assert not own._thread.is_alive()
 
-    def test_shares_nothing_with_another(self) -> None:
+    def test_a_server_shares_nothing_with_another(self) -> None:
         with serve_in_thread(MockApi()) as one, serve_in_thread(MockApi()) as other:
             assert one.port != other.port
             assert one.api.worlds is not other.api.worlds

@@ -65,7 +65,7 @@ class TestResponses:
         assert len(page.body["data"]) == 12
         assert ask(api, input=[{"type": "item_reference", "id": page.body["data"][-1]["id"]}]).status == 200
 
-    def test_one_under_way_in_the_background_can_be_dropped(self) -> None:
+    def test_a_response_under_way_in_the_background_can_be_dropped(self) -> None:
         api = bounded(responses=1)
         for _ in range(3):
             ask(api, background=True)
@@ -142,7 +142,7 @@ class TestWorlds:
         ask(api, key="sk-c")
         assert judge_world(api.open("sk-d")).verdict == ""
 
-    def test_one_that_was_forgotten_on_demand_is_in_order(self) -> None:
+    def test_a_world_that_was_forgotten_on_demand_is_in_order(self) -> None:
         api = bounded(worlds=1)
         for key in ("sk-a", "sk-b"):
             ask(api, key=key)
@@ -183,7 +183,7 @@ class TestTheOptionsOfServe:
         assert (result.exit_code, "65535" in result.output) == (2, True)
 
     @pytest.mark.slow
-    def test_bound_what_is_kept_and_the_end_says_what_was_dropped(self) -> None:
+    def test_the_options_of_serve_bound_what_is_kept_and_the_end_says_what_was_dropped(self) -> None:
         with serving("--worlds", "1", "--journal", "2") as served:
             for key in ("sk-a", "sk-b", "sk-b", "sk-b"):
                 body = b'{"model":"gpt-4.1","input":"hi"}'

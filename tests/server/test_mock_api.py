@@ -135,7 +135,7 @@ class TestAKey:
 
 
 class TestAnAnswer:
-    def test_carries_the_headers_of_the_api(self) -> None:
+    def test_an_answer_carries_the_headers_of_the_api(self) -> None:
         headers = post(scripted()).headers
         assert headers["content-type"] == "application/json"
         assert headers["openai-version"] == "2020-10-01"

@@ -183,12 +183,12 @@ def test_what_nothing_stored_decides_is_kept_when_it_comes_again(api: MockApi, b
 class TestWhatDecidesIsLookedAtEachTime:
     BODY: Json = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
 
-    def test_the_account(self, api: MockApi, mock: Mock) -> None:
+    def test_another_account_decides_anew(self, api: MockApi, mock: Mock) -> None:
         send_again(api, self.BODY)
         mock.organization(models=["gpt-5"])
         assert [answer.status for answer in send_again(api, self.BODY)] == [400] * TIMES
 
-    def test_the_day(self, api: MockApi, mock: Mock) -> None:
+    def test_another_day_decides_anew(self, api: MockApi, mock: Mock) -> None:
         body = {"model": "gpt-5", "input": "hi"}
         send_again(api, body)
         mock.world.set_date("2025-05-01")
@@ -196,18 +196,18 @@ class TestWhatDecidesIsLookedAtEachTime:
         unkept.open(KEY).world.set_date("2025-05-01")
         assert send(api, body).body.keys() == send(unkept, body).body.keys()
 
-    def test_another_key_with_another_account(self, api: MockApi, mock: Mock) -> None:
+    def test_another_key_with_another_account_decides_anew(self, api: MockApi, mock: Mock) -> None:
         send_again(api, self.BODY)
         api.open("sk-other").organization(models=["gpt-5"])
         assert send(api, self.BODY, {**HEADERS, "authorization": "Bearer sk-other"}).status == 400
 
-    def test_headers(self, api: MockApi, mock: Mock) -> None:
+    def test_other_headers_decide_anew(self, api: MockApi, mock: Mock) -> None:
         send_again(api, self.BODY)
         assert send(api, self.BODY, {**HEADERS, "content-type": "text/plain"}).status == 400
         assert send(api, self.BODY, {"content-type": "application/json"}).status == 401
 
     @pytest.mark.parametrize("inputs", [range(TIMES), [0] * TIMES], ids=["inputs of their own", "the same"])
-    def test_the_version_of_an_agent_that_answers(self, api: MockApi, mock: Mock, inputs: Sequence[int]) -> None:
+    def test_another_version_of_an_agent_decides_anew(self, api: MockApi, mock: Mock, inputs: Sequence[int]) -> None:
         agent = {"agent_reference": {"type": "agent_reference", "name": "helper"}}
         path, told = f"{PROJECT_PATH}/openai/v1/responses", list[tuple[str, str]]()
         for instructions in ("Help.", "Help more."):
@@ -219,13 +219,13 @@ class TestWhatDecidesIsLookedAtEachTime:
                 assert mock.exchanges[-1].request.body == body
         assert told == [("1", "Help.")] * TIMES + [("2", "Help more.")] * TIMES
 
-    def test_the_user_of_a_project(self, api: MockApi, mock: Mock) -> None:
+    def test_another_user_of_a_project_decides_anew(self, api: MockApi, mock: Mock) -> None:
         path = f"{PROJECT_PATH}/openai/v1/responses"
         asked = [send(api, {**self.BODY, "input": f"hi {number}"}, path=path) for number in range(TIMES)]
         named = {**HEADERS, "x-ms-user-identity": "Ada Lovelace"}
         assert [answer.status for answer in (*asked, send(api, self.BODY, named, path))] == [200] * TIMES + [400]
 
-    def test_the_query(self, api: MockApi, mock: Mock) -> None:
+    def test_another_query_decides_anew(self, api: MockApi, mock: Mock) -> None:
         path = "/openai/responses"
         known = [
             send(api, {**self.BODY, "input": f"hi {number}"}, path=path, query={"api-version": "2025-04-01-preview"})
@@ -234,7 +234,7 @@ class TestWhatDecidesIsLookedAtEachTime:
         unknown = send(api, self.BODY, path=path, query={"api-version": "2020-01-01"})
         assert [answer.status for answer in (*known, unknown)] == [200] * TIMES + [400]
 
-    def test_a_stored_response_that_is_deleted(self, api: MockApi, mock: Mock) -> None:
+    def test_a_stored_response_that_is_deleted_decides_anew(self, api: MockApi, mock: Mock) -> None:
         first = send(api, self.BODY).body["id"]
         body = {**self.BODY, "previous_response_id": first}
         assert [answer.status for answer in send_again(api, body)] == [200] * TIMES
@@ -242,13 +242,13 @@ class TestWhatDecidesIsLookedAtEachTime:
         api.handle(ReceivedRequest("DELETE", f"{PATH}/{first}", HEADERS))
         assert send(api, body).status == 400
 
-    def test_a_stored_item_that_is_referred_to(self, api: MockApi, mock: Mock) -> None:
+    def test_a_stored_item_that_is_referred_to_decides_anew(self, api: MockApi, mock: Mock) -> None:
         said = send(api, self.BODY).body
         body = {"model": "gpt-4.1", "input": [{"type": "item_reference", "id": said["output"][0]["id"]}]}
         send_again(api, body)
         assert not is_kept(api, body)
 
-    def test_a_closed_world(self, api: MockApi, mock: Mock) -> None:
+    def test_a_closed_world_decides_anew(self, api: MockApi, mock: Mock) -> None:
         send_again(api, self.BODY)
         api.close(KEY)
         assert send(api, self.BODY).status == 200

@@ -157,7 +157,7 @@ class TestNothingIsSettled:
     def world(self) -> World:
         return World()
 
-    def test_where_recordings_overrule_the_contract(self, world: World) -> None:
+    def test_nothing_is_settled_where_recordings_overrule_the_contract(self, world: World) -> None:
         world.overrides = Overrides()
         assert prepare(ApiCall(request_for(), world)) is None
 

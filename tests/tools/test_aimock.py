@@ -233,7 +233,9 @@ class TestLeftOut:
             ("odd", "", "it is not an object. Add match and response."),
         ],
     )
-    def test_says_where_and_why(self, convert: Convert, given: Any, where: str, why: str) -> None:
+    def test_what_is_left_out_is_told_with_where_and_why(
+        self, convert: Convert, given: Any, where: str, why: str
+    ) -> None:
         [told] = convert(given).left_out
         assert told.startswith(f"f.json: fixtures[0]{where}: ")
         assert why in told
@@ -255,7 +257,7 @@ class TestLeftOut:
         assert len(script.routes) == 1
         assert [told.partition(": ")[2].startswith(why) for told in script.left_out] == [True]
 
-    def test_nothing_at_all_is_an_error(self, tmp_path: Path) -> None:
+    def test_a_folder_without_fixtures_is_an_error(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="no fixtures found"):
             import_fixtures([tmp_path])
         with pytest.raises(ConfigError, match=r"absent\.json: it cannot be read: No such file"):
@@ -298,7 +300,7 @@ class TestFiles:
 
 
 class TestCommand:
-    def test_prints_a_script_and_tells_what_is_not_in_it(self, tmp_path: Path) -> None:
+    def test_the_command_prints_a_script_and_tells_what_is_not_in_it(self, tmp_path: Path) -> None:
         file = write(tmp_path, HELLO, fixture({"embedding": [1]}))
         done = run_aimock(file)
         assert done.exit_code == 0
@@ -306,7 +308,7 @@ class TestCommand:
         assert "- user: hello" in done.stdout
         assert "responses-harness: 1 converted, 1 not" in done.stderr
 
-    def test_writes_a_file_that_can_be_checked(self, tmp_path: Path) -> None:
+    def test_the_command_writes_a_file_that_can_be_checked(self, tmp_path: Path) -> None:
         file, made = write(tmp_path, HELLO), tmp_path / "script.py"
         assert run_aimock(file, "-o", made).exit_code == 0
         assert 'mock.when(user="hello").script(message("Hi."), repeat=True)' in made.read_text()
@@ -322,13 +324,13 @@ class TestCommand:
             (["-o", "absent/x.py"], "absent/x.py: cannot be written: No such file or directory"),
         ],
     )
-    def test_refuses_what_it_cannot_write(self, tmp_path, monkeypatch, arguments, why):
+    def test_the_command_refuses_what_it_cannot_write(self, tmp_path, monkeypatch, arguments, why):
         monkeypatch.chdir(tmp_path)
         done = run_aimock(write(Path(), HELLO), *arguments)
         assert (done.exit_code, done.stdout) == (2, "")
         assert why in re.sub(r"\s+", " ", done.stderr)
 
-    def test_fails_when_nothing_is_converted(self, tmp_path: Path) -> None:
+    def test_the_command_fails_when_nothing_is_converted(self, tmp_path: Path) -> None:
         done = run_aimock(write(tmp_path, fixture({"embedding": [1]})))
         assert done.exit_code == 2
         assert "no fixture could be converted" in done.stderr

@@ -12,7 +12,7 @@ from websockets.sync.server import ServerConnection
 from harness.faults import cut
 from harness.items import message
 from tests.support.servers.live_server import Front, recorded
-from tests.support.servers.socket_server import over_sockets
+from tests.support.servers.plain_server import over_sockets
 
 AUTH = {"Authorization": "Bearer sk-live"}
 CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})

@@ -26,10 +26,10 @@ SECONDS = 200
 class EveryPage:
     """What holds for every page; `seen` is what a reader saw of it."""
 
-    def test_loads_nothing_has_no_error_and_runs_no_script_of_a_body(self, seen: Any) -> None:
+    def test_the_page_loads_nothing_has_no_error_and_runs_no_script_of_a_body(self, seen: Any) -> None:
         assert (seen["problems"], seen["injected"], seen["title"]) == ([], [], "responses-harness")
 
-    def test_is_accessible_at_every_width_in_both_themes(self, seen: Any) -> None:
+    def test_the_page_is_accessible_at_every_width_in_both_themes(self, seen: Any) -> None:
         assert seen["axe"] == []
 
 

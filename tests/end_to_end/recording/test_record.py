@@ -251,7 +251,7 @@ class TestAValidatingProxy:
         for part in ("the contract refuses it (invalid_type)", "refusals.different", "recorded  400 Bad input."):
             assert part in checked.stderr
 
-    def test_offers_to_learn_where_the_live_api_differs(self, live, world, tmp_path, monkeypatch):
+    def test_a_validating_proxy_offers_to_learn_where_the_live_api_differs(self, live, world, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         world.world.overrides = parse_overrides("format: 1\nexemptions: [{rule: unknown_parameter, at: colour}]")
         command = (*ASKING, '{"model": "gpt-4.1", "input": "hi", "colour": "blue"}')
@@ -371,7 +371,7 @@ class TestAnInterruption:
 
 
 class TestServingARecording:
-    def test_answers_as_it_was_answered(self, live, world, tmp_path, capfd):
+    def test_serving_a_recording_answers_as_the_api_has_answered(self, live, world, tmp_path, capfd):
         record(live, tmp_path / "a.yaml")
         recorded, port, printed = capfd.readouterr().out.strip(), free_port(), []
 

@@ -172,7 +172,7 @@ class TestARecorder:
         (interaction,) = read_cassette(file).interactions
         assert (interaction.cut, interaction.answer) == (True, b"data: 1\n\n")
 
-    def test_below_nohup_goes_on(self, live, file):
+    def test_a_recorder_below_nohup_goes_on(self, live, file):
         with recorder(live, file, asking(2, rest=1), lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as child:
             assert soon(lambda: in_journal(file) == 2)
             child.send_signal(signal.SIGHUP)
@@ -186,7 +186,7 @@ class TestARecorder:
             assert child.wait(30) == 0
         assert recorded(file) == 1
 
-    def test_beside_another_one_is_refused(self, live, file):
+    def test_a_recorder_beside_another_one_is_refused(self, live, file):
         with recorder(live, file, asking(1, rest=30)) as first:
             assert soon(lambda: in_journal(file) == 1)
             code, errors = record(live, file, asking())
@@ -195,7 +195,7 @@ class TestARecorder:
             first.terminate()
             assert result(first)[0] == 128 + signal.SIGTERM
 
-    def test_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
+    def test_a_recorder_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
         with recorder(live, tmp_path, asking(1, rest=30)) as first:
             assert soon(lambda: left_in(tmp_path))
             assert record(live, tmp_path, asking())[0] == 0

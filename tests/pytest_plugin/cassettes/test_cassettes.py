@@ -79,7 +79,7 @@ class TestReplay:
         assert KEY not in file.read_text(encoding="utf-8")
         assert read_cassette(file).header.sdk == "OpenAI/Python"
 
-    def test_serves_the_asynchronous_client_and_any_that_reads_the_environment(self, run):
+    def test_a_replay_serves_the_asynchronous_client_and_any_that_reads_the_environment(self, run):
         run("""
 pytestmark = [pytest.mark.harness(unused="allow"), pytest.mark.cassette("weather/one")]
 
@@ -153,7 +153,7 @@ def test_one(client):
             "*pytest --record*"
         )
 
-    def test_its_answers_are_a_script(self, run):
+    def test_the_answers_of_a_replay_are_a_script(self, run):
         run("""
 def test_one(mock, client, cassette):
     mock.script(*cassette("weather/one"))
@@ -175,27 +175,27 @@ def test_one(mock, client, cassette):
 
 
 class TestRecord:
-    def test_new_asks_only_for_what_is_not_there(self, run, live: Mock):
+    def test_record_new_asks_only_for_what_is_not_there(self, run, live: Mock):
         run(ONE, "--record").assert_outcomes(passed=1)
         run(ONE, "--record=new").assert_outcomes(passed=1)
         assert len(live.exchanges) == 2
 
-    def test_all_asks_again(self, run, live: Mock, file):
+    def test_record_all_asks_again(self, run, live: Mock, file):
         for _ in range(2):
             run(ONE, "--record=all").assert_outcomes(passed=1)
         assert len(live.exchanges) == 4
         assert len(read_cassette(file).interactions) == 2
 
-    def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run, live: Mock, file):
+    def test_record_all_keeps_what_another_test_of_the_run_has_recorded(self, run, live: Mock, file):
         run(ONE + ONE.replace("test_one", "test_two").replace('"hi"', '"ho"'), "--record=all").assert_outcomes(passed=2)
         assert len(read_cassette(file).interactions) == 4
 
-    def test_rules_asks_for_those_of_rules_only(self, run, live: Mock, pytester):
+    def test_record_rules_asks_for_those_of_rules_only(self, run, live: Mock, pytester):
         run(ONE.replace("weather/one", "openai/rules/one"), "--record=rules").assert_outcomes(passed=1)
         run(ONE, "--record=rules").assert_outcomes(errors=1)
         assert (pytester.path / "cassettes/openai/rules/one.yaml").exists()
 
-    def test_what_follows_is_a_path(self, run, live: Mock, pytester):
+    def test_record_leaves_a_path_that_follows_alone(self, run, live: Mock, pytester):
         pytester.makepyfile(test_apart="import pytest\n" + ONE)
         run("", "--record", str(pytester.path / "test_apart.py")).assert_outcomes(passed=1)
 
@@ -214,7 +214,7 @@ class TestRecord:
         run(source, "--record").assert_outcomes(passed=1)
         assert "correct-horse" not in file.read_text(encoding="utf-8")
 
-    def test_other_words_are_refused(self, run):
+    def test_record_refuses_other_words(self, run):
         result = run(ONE, "--record=some")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert "--record=some: use one of new, all, rules" in "\n".join(result.errlines)

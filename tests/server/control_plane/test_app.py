@@ -88,7 +88,7 @@ class TestAScript:
         client.act("script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
         assert client.ask()[1]["status"] == "incomplete"
 
-    def test_grows_with_each_post(self, client: KeyClient) -> None:
+    def test_a_script_grows_with_each_post(self, client: KeyClient) -> None:
         for number in (1, 2):
             assert client.act("script", {"turns": [said_text(str(number))]}) == (200, {"turns": number})
         assert [client.text(), client.text()] == ["1", "2"]
@@ -232,7 +232,7 @@ class TestTheServer:
         assert status == 400
         assert said["error"]["message"].startswith("no World: send `Authorization: Bearer sk-…`")
 
-    def test_describes_itself(self, client: KeyClient) -> None:
+    def test_the_server_describes_itself(self, client: KeyClient) -> None:
         paths = client.look("openapi.json")["paths"]
         assert paths.keys() == {f"{CONTROL_ROOT}{path}" for _, path, _ in CONTROLS}
 
@@ -348,7 +348,7 @@ class TestSettings:
         again = client.act("script", more)[1]["vector_stores"]["again"]
         assert client.send("GET", f"/v1/vector_stores/{again}")[1]["file_counts"]["total"] == 2
 
-    def test_script_mcp_servers_whose_calls_are_approved_once(self, client: KeyClient) -> None:
+    def test_settings_script_mcp_servers_whose_calls_are_approved_once(self, client: KeyClient) -> None:
         tools = {"deploy": "v2 is live", "undo": {"description": "Undo.", "error": "no such ref"}}
         turns = [
             [{"mcp_call": {"server_label": "prod", "name": name, "arguments": {}}}, {"message": "Done."}]
@@ -368,7 +368,7 @@ class TestSettings:
         assert failed[0]["tools"][1]["description"] == "Undo."
         assert failed[1]["error"]["content"] == [{"type": "text", "text": "no such ref"}]
 
-    def test_limit_the_rate(self, client: KeyClient) -> None:
+    def test_settings_limit_the_rate(self, client: KeyClient) -> None:
         limit = {"limit": 3, "used": 3, "requested": 1, "seconds": 20.5}
         client.act("script", {"organization": {"rate_limit": limit}})
         status, said = client.ask()
@@ -441,7 +441,7 @@ class TestTime:
         assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "completed"
         assert client.act("advance", {}) == (200, [])
 
-    def test_passes(self, client: KeyClient) -> None:
+    def test_time_passes(self, client: KeyClient) -> None:
         now = client.act("skip", {"seconds": 0})[1]["now"]
         assert client.act("skip", {"seconds": 3600}) == (200, {"now": now + 3600})
         assert client.ask()[1]["created_at"] > now + 3600
@@ -457,7 +457,7 @@ class TestTime:
             ("skip", {"seconds": 10**30}, "Pass a non-negative integer."),
         ],
     )
-    def test_does_not_pass_otherwise(self, client: KeyClient, path: str, body: Any, problem: str) -> None:
+    def test_time_does_not_pass_otherwise(self, client: KeyClient, path: str, body: Any, problem: str) -> None:
         assert problem in client.refused(path, body)
 
 
@@ -500,7 +500,7 @@ class TestTheReport:
         status, told = client.send("GET", "/_harness/report?unused=maybe")
         assert (status, told["error"]["message"]) == (400, "unused is \"maybe\": Input should be 'fail' or 'allow'.")
 
-    def test_offers_what_allows_its_cause(self, client: KeyClient) -> None:
+    def test_the_report_offers_what_allows_its_cause(self, client: KeyClient) -> None:
         client.act("world", {"name": "it", "language": "json"})
         client.act("script", {"script": [{"message": text} for text in ("Paris it is.", "Sure.")]})
         client.ask("Where?")
@@ -602,7 +602,7 @@ class TestRefusals:
     def verdict(self, client: KeyClient) -> Any:
         return client.look("report")["verdict"]
 
-    def test_nobody_asked_for_are_a_verdict(self, client: KeyClient) -> None:
+    def test_refusals_that_nobody_asked_for_are_a_verdict(self, client: KeyClient) -> None:
         self.refuse(client)
         assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
 
@@ -670,7 +670,7 @@ class TestWhatHappened:
         assert list(told["lanes"].values()) == [[1]]
         assert told["hand_offs"] == []
 
-    def test_shows_what_the_client_lost(self, client: KeyClient) -> None:
+    def test_the_report_shows_what_the_client_lost(self, client: KeyClient) -> None:
         client.act("script", {"turns": [{"message": "Paris it is."}, {"message": "Sure."}]})
         client.ask("Where?")
         told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]

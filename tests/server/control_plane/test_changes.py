@@ -91,13 +91,13 @@ class TestTurns:
         assert listed[2]["yaml"] == ""
         assert said(hand.ask()) == "One."
 
-    def test_what_is_listed_may_be_added_again(self, hand: Hand) -> None:
+    def test_a_turn_that_is_listed_may_be_added_again(self, hand: Hand) -> None:
         hand.act("turns", yaml="- - message: {text: One., annotations: []}\n  - reasoning: Because.")
         (listed,) = hand.waits["turns"]
         assert hand.act("turns", yaml=listed["yaml"]) == {"turns": 2}
         assert [turn["yaml"] for turn in hand.waits["turns"]] == [listed["yaml"]] * 2
 
-    def test_one_is_replaced_and_one_removed(self, hand: Hand) -> None:
+    def test_a_turn_is_replaced_and_another_removed(self, hand: Hand) -> None:
         hand.act("turns", yaml="- One.\n- Two.\n- Three.")
         one, two, _ = hand.waits["turns"]
         assert hand.act("turns", turn=two["turn"], was=two["yaml"], yaml="Other.") == {"turns": 3}
@@ -124,11 +124,11 @@ class TestTurns:
             ),
         ],
     )
-    def test_a_mistake_has_its_line(self, hand: Hand, yaml: str, problem: str) -> None:
+    def test_a_mistake_in_turns_has_its_line(self, hand: Hand, yaml: str, problem: str) -> None:
         assert hand.act("turns", yaml=yaml) == f"turns:{problem}"
         assert hand.waits["turns"] == []
 
-    def test_several_do_not_replace_one(self, hand: Hand) -> None:
+    def test_several_turns_do_not_replace_one(self, hand: Hand) -> None:
         hand.act("turns", yaml="One.")
         (one,) = hand.waits["turns"]
         assert "2 turns in place of one" in hand.act("turns", turn=one["turn"], was=one["yaml"], yaml="- A\n- B")
@@ -188,7 +188,7 @@ class TestAHeldRequest:
         assert asked.result().status_code == 418
         assert hand.waits["holds"] is False
 
-    def test_a_mistake_leaves_it_waiting(self, hand: Hand) -> None:
+    def test_a_mistake_leaves_a_held_request_waiting(self, hand: Hand) -> None:
         hand.act("hold", on=True)
         asked = hand.begin_to_ask()
         (waits,) = until(lambda: hand.waits["requests"])

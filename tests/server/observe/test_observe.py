@@ -144,7 +144,7 @@ class TestAnAnswer:
         assert (attributes["harness.rule"], attributes["error.type"]) == (rule, "invalid_request_error")
         assert not watched.span.status.is_ok
 
-    def test_outside_of_the_api_has_no_operation_of_its_own(self, watched: Watched, url: str) -> None:
+    def test_an_answer_outside_of_the_api_has_no_operation_of_its_own(self, watched: Watched, url: str) -> None:
         for number in range(3):
             ask(f"{url}/{number}/elsewhere/{KEY}")
         assert {line["operation"] for line in watched.logged} == {UNKNOWN}
@@ -204,7 +204,7 @@ class TestMetrics:
 
 
 class TestHealth:
-    def test_tells_version_settings_and_counts(self) -> None:
+    def test_health_tells_version_settings_and_counts(self) -> None:
         with serve_in_thread(make_api(as_of="2026-03-01", dialect="azure")) as server:
             status, said = ask(server.base_url.replace("/v1", "/_harness/health"))
         told = json.loads(said)

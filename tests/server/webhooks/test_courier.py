@@ -308,7 +308,7 @@ class TestAUrl:
             run_job(mock)
             assert statuses(mock) == [302]
 
-    def test_where_nobody_listens_has_no_status(self, mock):
+    def test_a_url_where_nobody_listens_has_no_status(self, mock):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         mock.webhooks(f"http://127.0.0.1:{port}/hook")

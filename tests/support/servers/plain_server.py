@@ -1,10 +1,12 @@
-"""HTTP servers that answer as a function of a test says."""
+"""Servers of HTTP and of WebSockets that answer as a function of a test says."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from websockets.sync.server import serve
 
 Reply = tuple[int, dict[str, str], bytes]
 """The status, the headers and the body."""
@@ -57,3 +59,16 @@ def running(handler: type[Handler]) -> Iterator[str]:
     finally:
         made.shutdown()
         made.server_close()
+
+
+@contextmanager
+def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iterator[str]:
+    """Provide the base URL of a server that talks so over each WebSocket, or refuses all with a status."""
+
+    def check(connection: Any, request: Any) -> Any:
+        return None if refuse is None else connection.respond(refuse, "No.\n")
+
+    with serve(talk, "127.0.0.1", 0, process_request=check) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.socket.getsockname()[1]}/v1"
+        made.shutdown()

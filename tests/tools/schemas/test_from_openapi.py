@@ -30,12 +30,12 @@ def sdk(body, **definitions):
 
 class TestRead:
     @pytest.mark.parametrize("text", ['{"info": {"version": "1.2"}}', "info: {version: '1.2'}"])
-    def test_a_path_to_json_or_yaml(self, tmp_path, text):
+    def test_a_document_is_read_from_a_path_to_json_or_yaml(self, tmp_path, text):
         (tmp_path / "openapi").write_text(text)
         found = read_document(str(tmp_path / "openapi"))
         assert (found.tree, found.version, len(found.sha256)) == ({"info": {"version": "1.2"}}, "1.2", 64)
 
-    def test_a_url(self, tmp_path):
+    def test_a_document_is_read_from_a_url(self, tmp_path):
         (tmp_path / "openapi.json").write_text('{"info": {"version": "3"}}')
         handler = functools.partial(_Quiet, directory=tmp_path)
         with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
@@ -79,7 +79,7 @@ class TestOverlay:
             }
         ]
 
-    def test_without_bounds_it_is_an_empty_list(self):
+    def test_an_overlay_without_bounds_is_an_empty_list(self):
         body = {"type": "object"}
         assert json.loads(render_bounds_overlay({"CreateResponse": body}, document(CreateResponse=body))) == []
 

@@ -134,14 +134,14 @@ class TestClean:
 
 
 class TestSdk:
-    def test_it_generates_the_same_every_time(self):
+    def test_the_sdk_generates_the_same_every_time(self):
         assert json.dumps(generate.__wrapped__()) == json.dumps(generate())
 
     @pytest.mark.parametrize(
         ("missing", "make"),
         [("openai", generate.__wrapped__), ("pydantic", generate.__wrapped__), ("openai", sdk_version)],
     )
-    def test_without_it_the_error_says_what_to_install(self, monkeypatch, missing, make):
+    def test_without_the_sdk_the_error_says_what_to_install(self, monkeypatch, missing, make):
         monkeypatch.setitem(sys.modules, missing, None)
         with pytest.raises(ConfigError, match=rf'^this command needs {missing}: .*pip install .*\[openai\]"$'):
             make()

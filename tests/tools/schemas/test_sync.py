@@ -52,7 +52,7 @@ def edit(place, root, change):
 
 
 class TestSync:
-    def test_it_writes_a_file_a_root_the_overlay_and_the_lock(self, place):
+    def test_a_sync_writes_a_file_a_root_the_overlay_and_the_lock(self, place):
         assert schema.root_names(place) == sorted(generate())
         assert {file.name for file in place.iterdir()} == {"openai", "overlays", "lock.json"}
         assert schema.read_generated(place, "Thread") == generate()["Thread"]
@@ -67,7 +67,7 @@ class TestSync:
         assert set(lock["overlays"]) == {f"overlays/{OPENAPI_OVERLAY}"}
         assert len(lock["generated"]) == len(generate())
 
-    def test_a_second_time_nothing_changes(self, place, document):
+    def test_a_second_sync_changes_nothing(self, place, document):
         assert (sync(place, document), check(place), diff(place)) == ([], [], [])
 
     def test_without_a_document_its_overlay_and_origin_stay(self, place):
@@ -75,7 +75,7 @@ class TestSync:
         assert sync(place) == []
         assert ((place / "lock.json").read_text(), (place / "overlays" / OPENAPI_OVERLAY).read_text()) == before
 
-    def test_it_lists_what_it_changed_and_removed(self, place):
+    def test_a_sync_lists_what_it_changed_and_removed(self, place):
         (place / "openai" / "Gone.json").write_text("{}")
         (place / "openai" / "Thread.json").unlink()
         assert [file.name for file in sync(place)] == ["Gone.json", "Thread.json"]
@@ -197,7 +197,7 @@ class TestDiff:
     def test_with_a_document_also_what_only_that_knows(self, place, document):
         assert Change("CreateResponse", "CreateResponse", "added", "member 'new'") in diff(place, document)
 
-    def test_an_overlay_that_adds_it_settles_it(self, place, document):
+    def test_an_overlay_that_adds_a_difference_settles_it(self, place, document):
         lay(place, {"at": "CreateResponse", "members": {"new": {"type": "string"}}})
         assert not any(change.text == "member 'new'" for change in diff(place, document))
 

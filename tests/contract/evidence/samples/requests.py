@@ -6,11 +6,11 @@
 from collections.abc import Iterator
 
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case
+from harness.contract.rules.request.input_items.images import PNG
 from harness.core.exchange import Json
 from harness.verify.examples import MINIMAL_REQUEST
 from tests.contract.evidence.samples.mutate import places
 from tests.contract.evidence.samples.tools import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
-from tests.support.pictures import PNG
 
 ROLES = {"user", "assistant", "system", "developer", "item_reference"}
 DEPLOYED: Json = {**MINIMAL_REQUEST, "model": "my-deployment"}

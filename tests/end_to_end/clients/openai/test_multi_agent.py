@@ -142,7 +142,7 @@ class TestOverAWebSocket:
         assert [item.id for item in stored.output] == [item.id for item in made.output]
         assert (stored.status, stored.usage) == ("completed", made.usage)
 
-    def test_what_is_open_can_be_continued_afterwards(self, mock: Mock, client: openai.OpenAI) -> None:
+    def test_a_call_that_is_open_can_be_answered_afterwards(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.script([*CALLS, completed(awaits_outputs=True)], message("Take Beta."), message("Because."))
         with client.beta.responses.connect(extra_headers=HEADERS) as connection:
             create(connection, store=False)
@@ -152,7 +152,7 @@ class TestOverAWebSocket:
             create(connection, store=False, input="Why?", previous_response_id=id)
             assert final_text(told(connection, "response.completed")[-1].response) == "Because."
 
-    def test_it_can_wait_more_than_once(self, mock: Mock, client: openai.OpenAI) -> None:
+    def test_a_response_can_wait_for_outputs_more_than_once(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.script(
             [CALLS[0], completed(awaits_outputs=True)], [CALLS[1], completed(awaits_outputs=True)], message("ok")
         )
@@ -165,7 +165,7 @@ class TestOverAWebSocket:
             made = told(connection, "response.completed")[-1].response
         assert [item.type for item in made.output] == ["function_call", "function_call", "message"]
 
-    def test_what_comes_too_late_is_returned(self, mock: Mock, client: openai.OpenAI) -> None:
+    def test_an_output_that_comes_too_late_is_returned(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.script(CALLS[0], message("Take Beta."))
         with (
             mock.refuses("inject_response_completed"),
@@ -192,7 +192,7 @@ class TestOverAWebSocket:
             with pytest.raises(ConnectionClosedOK):
                 connection.recv()
 
-    def test_a_client_that_goes_on_without_it_gets_the_end(self, mock: Mock, client: openai.OpenAI) -> None:
+    def test_a_client_that_asks_on_instead_of_injecting_gets_both_ends(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.script([CALLS[0], completed(awaits_outputs=True)], message("Take Beta."))
         with client.beta.responses.connect(extra_headers=HEADERS) as connection:
             create(connection)

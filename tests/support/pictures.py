@@ -1,4 +1,0 @@
-"""A picture that the API takes."""
-
-PNG_DATA = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
-PNG = f"data:image/png;base64,{PNG_DATA}"
