@@ -22,16 +22,14 @@ from rich.text import Text
 
 from harness.core.errors import HarnessError
 from harness.examine.results import ClientResult
+from harness.examine.run_cases import select_cases
 from tests.clients.behaviour import CASES, render_behaviour
 from tests.clients.cells import GREEN, found
 from tests.clients.coding import PROGRAMS, examine_agents
-from tests.clients.environments import ROOT
 from tests.clients.matrix import Row, Run, played, runs
-from tests.clients.publish import examine_release, read_environments, render_page
+from tests.clients.publish import PAGE, examine_release, read_environments, render_page
 from tests.clients.samples import SUITE, publish_samples
 
-PAGE = ROOT / "docs" / "results" / "clients.md"
-"""Where the examinations are published."""
 JOBS = (os.cpu_count() or 1) + 1
 """Environments at a time: one more than there are processors, as installing and clients wait a lot."""
 WIDTH = 180
@@ -108,7 +106,7 @@ def _examine(adapters: Sequence[str], cases: str) -> list[ClientResult]:
     every = []
     for adapter, environment in read_environments():
         if not adapters or adapter in adapters:
-            every.append(found := examine_release(adapter, environment, cases))
+            every.append(found := examine_release(adapter, environment, select_cases(cases)))
             print(f"{found.seconds:4.0f} s  {found.client}", file=sys.stderr, flush=True)
     return every
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from harness.examine.adapter import parse_modes
 from harness.examine.adapters import ADAPTERS, command_for
-from harness.examine.case import AREAS, CASES
+from harness.examine.case import AREAS, CASES, ClientCase
 from harness.examine.results import RED, Cell, ClientResult
-from harness.examine.run_cases import examine, select_cases
+from harness.examine.run_cases import examine
 from tests.clients.cells import Environment
-from tests.clients.environments import prepared, python_of
+from tests.clients.environments import ROOT, prepared, python_of
 from tests.clients.matrix import QUIET
 
+PAGE = ROOT / "docs" / "results" / "clients.md"
+"""Where the examinations are published."""
 HERE = Path(__file__).parent
 EXAMINED, NOTES = HERE / "examined.toml", HERE / "notes.toml"
 BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
@@ -31,14 +35,16 @@ def read_environments(file: Path = EXAMINED) -> Iterator[tuple[str, Environment]
             yield adapter, Environment(f"{adapter}-{name}", **lists)
 
 
-def examine_release(adapter: str, environment: Environment, cases: str = "*") -> ClientResult:
-    """Run the catalogue against the release that an environment has."""
+def examine_release(
+    adapter: str, environment: Environment, cases: Sequence[ClientCase], modes: Iterable[str] = ()
+) -> ClientResult:
+    """Run cases against the release that an environment has, in all modes or in some."""
     folder = prepared(environment)
     os.environ.update(QUIET)
     os.environ["EXAMINE_NODE_PROJECT"] = str(folder)
     _, *rest = command_for(adapter)
     program = folder / "bin" / "node" if ADAPTERS[adapter].endswith(".mjs") else python_of(environment, folder)
-    return examine([str(program), *rest], select_cases(cases))
+    return examine([str(program), *rest], cases, parse_modes(modes))
 
 
 def render_page(page: str, every: Sequence[ClientResult]) -> str:
@@ -81,6 +87,24 @@ def _explain(found: ClientResult, notes: Mapping[str, Mapping[str, str]]) -> Ite
         told = own.get(id) or f"{cells[0].verdict}: {cells[0].reason[:SHOWN]}"
         yield f"| `{id}` | {modes} | {_cell(told)} | {_cell(CASES[id].source)} |"
     yield ""
+
+
+_EXPLAINED = re.compile(r"^\| `(?P<case>[^`]+)` \| (?P<red>\d+) of (?P<all>\d+) \|", re.M)
+
+
+def find_differences(page: str, found: ClientResult) -> Iterator[str]:
+    """Yield a line for each cell that is red though the page does not explain its case, or green though all of it is red.
+
+    A client that the page does not have must be green.
+    """
+    _, _, own = page.partition(f"### {found.client}\n")
+    explained = {row["case"]: row["red"] == row["all"] for row in _EXPLAINED.finditer(own.partition("\n### ")[0])}
+    for cell in found.cells:
+        red = cell.verdict in RED
+        if red and cell.case not in explained:
+            yield f"{cell.case}[{cell.mode}]: {cell.verdict}: {cell.reason}"
+        if cell.verdict == "pass" and explained.get(cell.case):
+            yield f"{cell.case}[{cell.mode}] passes, but is published as red"
 
 
 def _cell(text: str) -> str:

@@ -507,6 +507,7 @@ def is_answered(method: str, path: str, query: dict[str, Any], raw: bytes) -> bo
 
 
 class TestAnything:
+    @pytest.mark.slow
     @settings(max_examples=100, deadline=None)
     @given(BODIES)
     def test_json_earns_a_response_or_an_error_of_the_api(self, body: Any) -> None:

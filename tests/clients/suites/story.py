@@ -7,7 +7,6 @@ import sys
 
 from pydantic import BaseModel
 
-from harness.faults import hang_up, overloaded, rate_limit, server_error
 from harness.items import (
     code_interpreter_call,
     container_file_citation,
@@ -35,12 +34,6 @@ CITED_FROM_CODE = [code_interpreter_call("plot()", outputs=["saved\n"]), message
 QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
 ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
 FORECAST = '{"city": "Paris", "degrees": 18}'
-RETRIED = {
-    "rate_limit": (rate_limit(after="100ms"), 429),
-    "server_error": (server_error(), 500),
-    "overloaded": (overloaded(), 503),
-    "hang_up": (hang_up(), 0),
-}
 SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
 CITY = {
     "type": "object",

@@ -19,6 +19,8 @@ from tests.clients import __main__ as command
 from tests.clients import cells, environments, matrix
 from tests.clients.cells import Environment, found
 from tests.clients.matrix import Row, Run, judged, played, runs
+from tests.clients.publish import find_differences
+from tests.support.examined import cell, results
 
 Write = Callable[..., Path]
 HERE = "[environments.here]\nhere = true\n"
@@ -274,7 +276,9 @@ class TestTheCommand:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     @pytest.mark.slow
-    def test_prints_a_matrix_and_writes_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_command_prints_a_matrix_and_writes_it(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert command.main(["made_up", "--json", str(tmp_path / "m.json"), "--jobs", "1"]) == 1
         printed = capsys.readouterr().out
         assert "3 of 4 cells as expected" in printed
@@ -294,6 +298,36 @@ class TestTheCommand:
     def test_the_command_says_what_is_wrong_with_a_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["other"]) == 2
         assert "no suite other" in capsys.readouterr().out
+
+
+PUBLISHED = """
+| mine 1.0 | 1/4: 3 red |
+
+### mine 1.0
+
+| `tools/all` | 2 of 2 | It breaks. |
+| `tools/some` | 1 of 2 | It breaks. |
+
+### mine 0.9
+
+| `tools/new` | 2 of 2 | It broke. |
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "verdict", "difference"),
+    [
+        ("tools/all", "fail", []),
+        ("tools/all", "pass", ["tools/all[plain,replay] passes, but is published as red"]),
+        ("tools/some", "fail", []),
+        ("tools/some", "pass", []),
+        ("tools/new", "pass", []),
+        ("tools/new", "hang", ["tools/new[plain,replay]: hang: It stands."]),
+    ],
+)
+def test_a_release_that_does_other_than_published_is_reported(case: str, verdict: Any, difference: list[str]) -> None:
+    [found] = results(cell(case, verdict, "plain,replay", "must", "It stands.")).clients
+    assert [*find_differences(PUBLISHED, found)] == difference
 
 
 @pytest.mark.slow

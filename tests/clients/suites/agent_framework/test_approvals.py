@@ -1,4 +1,4 @@
-"""Gated calls: approved, denied, some of several, late, twice, under another id, in another process."""
+"""Gated calls: decided, late, one after the other, twice, under another id, in another process."""
 
 import json
 from contextlib import suppress
@@ -55,21 +55,6 @@ async def test_decided_without_a_session(mock, ops, log, run):
     history = [Message("user", ["Ship v2."]), *asked.messages, decided(asked.user_input_requests)]
     result = await run(ops, history)
     assert (result.messages[-1].text, done(log)) == ("v2 is out.", ["deploy v2"])
-
-
-@pytest.mark.parametrize("yes", [True, False], ids=["approve", "deny"])
-async def test_only_some_calls_are_gated(mock, log, talk, yes):
-    mock.script([message("I look first."), LOOK_UP, DEPLOY], message("That is settled."))
-    asked = await talk("Ship v2.")
-    result = await talk(decided(asked.user_input_requests, yes))
-    assert (result.messages[-1].text, done(log)) == ("That is settled.", ["deploy v2"] if yes else [])
-
-
-async def test_one_of_two_is_approved(mock, log, talk):
-    mock.script([DEPLOY, NOTIFY, LOOK_UP], message("Only deployed."))
-    deploy, notify = (await talk("Ship v2 and tell.")).user_input_requests
-    result = await talk([decided([deploy]), decided([notify], yes=False)])
-    assert (result.messages[-1].text, done(log)) == ("Only deployed.", ["deploy v2"])
 
 
 async def test_one_after_the_other(mock, log, talk):

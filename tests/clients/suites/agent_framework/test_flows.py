@@ -1,7 +1,7 @@
-"""One agent: text, tools, structured output, citations, reasoning, images."""
+"""One agent: text, tools, structured output, citations, reasoning, images, shells."""
 
 import pytest
-from agent_framework import Agent, Content, Message, tool
+from agent_framework import Agent, Content, Message
 from given import KEPT, MEMORIES, get_weather
 from story import (
     CITED,
@@ -13,17 +13,17 @@ from story import (
     PARIS,
     SEALED,
     Forecast,
-    answered,
     outputs,
 )
 
 from harness import surfaced
-from harness.ending import incomplete
 from harness.items import (
     image_generation_call,
     message,
     reasoning,
-    refusal,
+    shell_call,
+    shell_call_output,
+    shell_output,
 )
 
 
@@ -43,47 +43,12 @@ async def test_pieces_of_a_stream(mock, openai):
     surfaced(updates, mock.replies)
 
 
-async def test_refusal(mock, openai, run):
-    mock.script(message(refusal("I cannot help with that.")))
-    result = await run(Agent(openai), "Break in.")
-    assert result.text == "I cannot help with that."
-    surfaced(result, mock.replies)
-
-
-async def test_text_that_breaks_off(mock, openai, run):
-    mock.script([message("Once upon a"), incomplete("content_filter")])
-    result = await run(Agent(openai), "Tell a story.")
-    surfaced(result, mock.replies)
-    assert result.finish_reason == "content_filter"
-
-
-@MEMORIES
-async def test_tools(mock, chat, run, options):
-    mock.script(PARIS, OSLO, message("Both are mild."))
-    result = await run(Agent(chat, tools=[get_weather], default_options=options), "Paris and Oslo?")
-    assert result.text == "Both are mild."
-    surfaced(result, mock.replies)
-
-
 @MEMORIES
 async def test_parallel_tools(mock, chat, run, options):
     mock.script([message("I look them up. "), PARIS, OSLO], message("Both are mild."))
     result = await run(Agent(chat, tools=[get_weather], default_options=options), "Paris and Oslo?")
     assert outputs(mock.exchanges[1]) == ["Paris: mild", "Oslo: mild"]
     surfaced(result, mock.replies)
-
-
-@MEMORIES
-async def test_tool_that_fails(mock, openai, run, options):
-    @tool(approval_mode="never_require")
-    def get_weather(city: str) -> str:
-        """The weather in a city."""
-        raise OSError("no network")
-
-    mock.script(PARIS, message("I do not know."))
-    result = await run(Agent(openai, tools=[get_weather], default_options=options), "Paris?")
-    assert result.text == "I do not know."
-    assert answered(mock) == [1]
 
 
 async def test_structured_output(mock, chat, run):
@@ -156,3 +121,34 @@ async def test_picture_and_file(mock, openai, run, options):
     asked = Message("user", [Content.from_text("What is this?"), pixel, report])
     result = await run(Agent(openai, default_options=options), asked)
     assert result.text == "A pixel."
+
+
+KEPT = {"model": "gpt-5.4"}
+MEMORIES = pytest.mark.parametrize("options", [KEPT, KEPT | {"store": False}], ids=["kept", "stateless"])
+
+
+@MEMORIES
+async def test_local_shell(mock, openai, run, options):
+    ran = []
+
+    def execute(command: str) -> str:
+        ran.append(command)
+        return "guide.txt"
+
+    mock.script([message("I look."), shell_call(["ls"])], message("There is a guide."), message("Bye."))
+    shell = openai.get_shell_tool(func=execute, approval_mode="never_require")
+    agent = Agent(openai, tools=[shell], default_options=options)
+    session = agent.create_session()
+    result = await run(agent, "What is there?", session=session)
+    assert (result.messages[-1].text, ran) == ("There is a guide.", ["ls"])
+    assert (await run(agent, "Bye.", session=session)).text == "Bye."
+
+
+@MEMORIES
+async def test_hosted_shell(mock, openai, run, options):
+    call = shell_call(["ls"], call_id="call_1")
+    mock.script([call, shell_call_output("call_1", shell_output("guide.txt")), message("A guide.")], message("Bye."))
+    agent = Agent(openai, tools=[openai.get_shell_tool()], default_options=options)
+    session = agent.create_session()
+    surfaced(await run(agent, "What is there?", session=session), mock.replies)
+    assert (await run(agent, "Bye.", session=session)).text == "Bye."

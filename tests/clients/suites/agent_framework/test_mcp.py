@@ -46,18 +46,6 @@ def ship(ops, run):
     return play
 
 
-async def test_mcp_approved(mock, ship, shipped):
-    mock.script([REMOTE, message("v2 is out.")])
-    result, *_ = await ship()
-    assert (result.text, shipped, decisions(mock)) == ("v2 is out.", ["v2"], [(True, 1)])
-
-
-async def test_mcp_denied(mock, ship, shipped):
-    mock.script(REMOTE, message("Nothing was shipped."))
-    result, *_ = await ship(yes=False)
-    assert (result.text, shipped, decisions(mock)) == ("Nothing was shipped.", [], [(False, 0)])
-
-
 async def test_mcp_only_some_tools_need_leave(mock, ship, shipped):
     mock.script([mcp_call("prod", "status", {}), REMOTE, message("v2 is out.")])
     await ship({"always_require_approval": ["deploy"], "never_require_approval": ["status"]})

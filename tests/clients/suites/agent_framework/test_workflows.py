@@ -203,14 +203,6 @@ async def test_workflow_as_an_agent(mock, agent, run):
     assert lanes(mock) == {"planner": 2, "writer": 2}
 
 
-async def test_agent_as_a_tool(mock, agent, run):
-    mock.when(instructions="lead").script(function_call("ops", {"task": "Is v2 out?"}), message("Yes, it is."))
-    mock.when(instructions="ops").script(message("v2 is out."))
-    ops = agent("ops").as_tool(name="ops", description="Ask ops.")
-    result = await run(agent("lead", ops), "Is v2 out?")
-    assert (result.text, lanes(mock)) == ("Yes, it is.", {"lead": 2, "ops": 1})
-
-
 def approvals(result):
     """Yes to every call that a workflow waits with."""
     asked = {event.request_id: event.data for event in result.get_request_info_events()}

@@ -20,7 +20,6 @@ import { z } from 'zod';
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const { flow, ...given } = JSON.parse(process.argv[2]);
 const model = openai('gpt-4.1');
-const thinking = openai('gpt-5');
 const stopWhen = isStepCount(5);
 const READ = ['text', 'steps', 'content', 'sources', 'totalUsage', 'responseMessages', 'finishReason', 'output'];
 const FORECAST = z.object({ city: z.string(), degrees: z.number() });
@@ -92,15 +91,6 @@ const shown = ({ text, steps, sources, totalUsage, finishReason }) => {
   };
 };
 
-async function told(work) {
-  try {
-    return { done: shown(await work()) };
-  } catch (error) {
-    const { name, statusCode, message, reason, data } = error;
-    return { name, statusCode, message, reason, data: data?.error };
-  }
-}
-
 // The parts of a message that ask for leave.
 const waiting = ({ content }) => content.filter(({ type }) => type === 'tool-approval-request');
 
@@ -118,12 +108,6 @@ const flows = {
   agent: async () => {
     const agent = new ToolLoopAgent({ model, instructions: 'Be short.', tools, maxRetries: 0 });
     return shown(await agent.generate({ prompt: 'Paris and Oslo?' }));
-  },
-
-  thinking: async () => {
-    const stored = { reasoningSummary: 'auto', store: given.store };
-    const providerOptions = { openai: stored };
-    return shown(await played({ model: thinking, prompt: 'Paris and Oslo?', tools, providerOptions }));
   },
 
   object: async () => {
@@ -153,7 +137,6 @@ const flows = {
       const question = { role: 'user', content };
       const chosen = { conversation, previousResponseId, store: state !== 'stateless' };
       const result = await played({
-        model: given.thinking ? thinking : model,
         messages: state === 'chain' || state === 'conversation' ? [question] : [...messages, question],
         tools: { ...tools, ...own },
         providerOptions: { openai: chosen },
@@ -199,10 +182,6 @@ const flows = {
     }
     return messages;
   },
-
-  refused: () => told(() => played({ prompt: 'hi', ...given.options })),
-
-  retried: () => told(() => played({ prompt: 'hi', maxRetries: given.times })),
 };
 
 // One answer to the messages of a page, after the page sent them as JSON.

@@ -1,15 +1,22 @@
-"""The npm packages `ai` and `@ai-sdk/openai`: text, streams, tools, objects, sources, reasoning, turns, a chat."""
+"""The npm packages `ai` and `@ai-sdk/openai`: text, streams, tools, objects, sources, turns, a chat, gated calls."""
 
 import json
 from urllib.request import Request, urlopen
 
 import pytest
-from story import FORECAST, MILD, OSLO, PARIS, answered
+from story import DEPLOY, DEPLOY_V3, FORECAST, MILD, OSLO, PARIS, REMOTE, answered, decisions, deployed
 
 from harness import surfaced
-from harness.items import file_citation, file_search_call, message, reasoning, url_citation, web_search_call
+from harness.items import file_citation, file_search_call, message, url_citation, web_search_call
 
 STATES = ["replay", "stateless", "chain", "conversation"]
+
+DECISIONS = pytest.mark.parametrize("approve", [True, False], ids=["approve", "deny"])
+
+
+@pytest.fixture(params=[False, True], ids=["generate", "stream"])
+def run(play, request):
+    return lambda flow, **given: play(flow, stream=request.param, **given)
 
 
 @pytest.fixture
@@ -52,13 +59,6 @@ def test_parts(mock, play):
     assert {"tool-input-delta", "tool-call", "tool-result", "finish"} <= set(told["kinds"])
 
 
-def test_tools(mock, run):
-    mock.script(PARIS, OSLO, message("Both are mild."))
-    told = run("tools")
-    assert told["output"] == "Both are mild."
-    surfaced(told["shown"], mock.replies)
-
-
 def test_parallel_tools(mock, run):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     told = run("tools")
@@ -70,15 +70,6 @@ def test_parallel_tools(mock, run):
 def test_agent(mock, play):
     mock.script([PARIS, OSLO], message("Both are mild."))
     surfaced(play("agent")["shown"], mock.replies)
-
-
-@pytest.mark.parametrize("store", [True, False], ids=["stored", "stateless"])
-def test_reasoning(mock, run, store):
-    again = [reasoning(["**Again**", "**More**"]), OSLO]
-    mock.script([reasoning("**Looking**"), PARIS], again, message("Both are mild."))
-    told = run("thinking", store=store)
-    assert told["output"] == "Both are mild."
-    surfaced(told["shown"], mock.replies)
 
 
 def test_object(mock, run):
@@ -105,13 +96,6 @@ def test_turns(mock, run, conversation, state):
     assert answers == ["Both are mild.", "I look.", "You are welcome."]
 
 
-@pytest.mark.parametrize("state", ["replay", "stateless"])
-def test_turns_that_reason(mock, run, state):
-    mock.script([reasoning("**Looking**"), PARIS], message("It is mild."), message("You are welcome."))
-    answers = run("turns", thinking=True, state=state, questions=["Paris?", "Thanks."])
-    assert answers == ["It is mild.", "You are welcome."]
-
-
 @pytest.mark.parametrize("state", STATES[:3])
 def test_turns_that_cite(mock, run, library, state):
     mock.script(message("In the fridge."))
@@ -132,3 +116,42 @@ def test_chat_that_cites(mock, play, library):
     messages = play("chat", store=library, questions=["How?", "Where?"])
     kinds = [part["type"] for part in messages[1]["parts"]]
     assert [kind for kind in kinds if "source" in kind] == ["source-document", "source-url"]
+
+
+@DECISIONS
+def test_decided(mock, run, log, approve):
+    mock.script(DEPLOY, message("That is settled."))
+    told = run("decided", log=str(log), decisions=[approve])
+    assert (told["output"], deployed(log)) == ("That is settled.", ["v2"] if approve else [])
+    assert answered(mock) == [1]
+
+
+def test_one_of_two_is_approved(mock, run, log):
+    mock.script([DEPLOY, DEPLOY_V3], message("One is out."))
+    told = run("decided", log=str(log), decisions=[True, False])
+    assert (told["output"], deployed(log)) == ("One is out.", ["v2"])
+    assert answered(mock) == [1, 1]
+
+
+def test_only_some_calls_are_gated(mock, run, log):
+    mock.script([message("I look first."), PARIS, DEPLOY], message("v2 is out."))
+    told = run("decided", log=str(log), decisions=[True])
+    assert (told["output"], deployed(log)) == ("v2 is out.", ["v2"])
+    assert answered(mock) == [1, 1]
+
+
+@DECISIONS
+def test_on_the_page_of_a_chat(mock, play, log, approve):
+    mock.script([PARIS, DEPLOY], message("That is settled."), message("You are welcome."))
+    messages = play("chat", log=str(log), questions=["Ship it.", "Thanks."], decisions=[approve])
+    assert (messages[-1]["parts"][-1]["text"], deployed(log)) == ("You are welcome.", ["v2"] if approve else [])
+    told = [str(output) for _, output in mock.calls[1].outputs]
+    assert told
+    assert all(("denied" in output) is not approve for output in told)
+
+
+@DECISIONS
+def test_hosted_mcp(mock, run, shipped, approve):
+    mock.script([REMOTE, message("That is settled.")], *([] if approve else [message("That is settled.")]))
+    assert run("decided", remote=True, decisions=[approve])["output"] == "That is settled."
+    assert decisions(mock) == [(approve, int(approve))]

@@ -7,6 +7,7 @@ from agent_framework.openai import OpenAIChatClient
 from agui_adapter import window
 from credential import AsyncCredential
 
+from harness.examine.own_tests import run_case
 from harness.items import function_call, message
 
 CALLS = [function_call(name, {"ref": "v2"}) for name in ("deploy", "tests", "notes")]
@@ -81,3 +82,8 @@ async def test_two_approvals_at_once(mock, chat, done):
     chat.thread = chat.advertised
     await chat.approve()
     assert (done, chat.text) == (["deploy v2", "notify v2"], "v2 is out.")
+
+
+@pytest.mark.parametrize("case", ["beside-a-free-call", "after-text"])
+def test_case(mock, case):
+    run_case(mock, f"agents/approval-{case}", "stream,chain", "agui_adapter:AGUIAdapter")

@@ -9,6 +9,7 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.pipeline.policies import AzureKeyCredentialPolicy
 
 from harness import surfaced
+from harness.examine.own_tests import run_case
 from harness.items import file_citation, message, url_citation
 
 ANNOTATIONS = {"annotations"}
@@ -50,3 +51,8 @@ async def test_openai_surfaces_the_text(mock, placement):
 
 async def test_azure_surfaces_everything(mock, placement):
     surfaced(await azure_answer(mock), mock.replies)
+
+
+@pytest.mark.parametrize("mode", ["plain,thread", "stream,thread"])
+def test_case(mock, mode):
+    run_case(mock, "dialects/assistants-citation", mode, "assistants_adapter:AssistantsAdapter")

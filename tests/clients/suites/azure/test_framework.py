@@ -1,62 +1,53 @@
-"""agent-framework's clients for Azure: a project's models, a project's agents, an Azure endpoint."""
+"""agent-framework's clients for a project of Azure: its models, agents and tools."""
 
 import pytest
 from agent_framework import Agent, tool
+from agent_framework.exceptions import ChatClientException
 from agent_framework.foundry import FoundryAgent, FoundryChatClient
-from agent_framework.openai import OpenAIChatClient
-from story import DEPLOY, DEPLOY_V3, answered
+from story import DEPLOY, answered
 
-from harness import surfaced
-from harness.items import file_citation, file_search_call, message
+from harness import items
+from harness.items import message
 
-CITED = message("See the report.", annotations=[file_citation("file-1", "report.pdf", 14)])
+CONNECTION = "/subscriptions/s/resourceGroups/g/providers/p/accounts/a/projects/harness/connections/c"
+TOOLS = {
+    "a2a": {"project_connection_id": CONNECTION},
+    "azure_ai_search": {"index_connection_id": CONNECTION, "index_name": "gear"},
+    "bing_custom_search": {"connection_id": CONNECTION, "instance_name": "sites"},
+    "bing_grounding": {"connection_id": CONNECTION},
+    "browser_automation": {"connection_id": CONNECTION},
+    "code_interpreter": {},
+    "fabric": {"connection_id": CONNECTION},
+    "file_search": {"vector_store_ids": ["vs_1"]},
+    "mcp": {"name": "docs", "url": "https://docs.example", "project_connection_id": CONNECTION},
+    "memory_search": {"memory_store_name": "store", "scope": "user_1"},
+    "sharepoint": {"connection_id": CONNECTION},
+    "web_search": {},
+}
+AS_MODEL = ("azure_ai_search", "bing_custom_search", "bing_grounding", "browser_automation", "fabric", "sharepoint")
+"""The tools that agent-framework-foundry 1.15 makes as models, which its own client cannot turn into JSON."""
+SAID = {
+    "a2a": [items.a2a_preview_call("stocks"), items.a2a_preview_call_output("stocks", "$350")],
+    "azure_ai_search": [items.azure_ai_search_call(), items.azure_ai_search_call_output({"documents": []})],
+    "bing_custom_search": [items.bing_custom_search_preview_call(), items.bing_custom_search_preview_call_output()],
+    "bing_grounding": [items.bing_grounding_call(), items.bing_grounding_call_output()],
+    "browser_automation": [items.browser_automation_preview_call(), items.browser_automation_preview_call_output()],
+    "fabric": [items.fabric_dataagent_preview_call(), items.fabric_dataagent_preview_call_output("Floods.")],
+    "memory_search": [items.memory_search_call(["likes tea"])],
+    "sharepoint": [items.sharepoint_grounding_preview_call(), items.sharepoint_grounding_preview_call_output()],
+    "web_search": [items.web_search_call("tents")],
+}
 
 
-@pytest.fixture(params=["foundry", "azure"])
-def chat(mock, foundry_credential, request):
-    if request.param == "foundry":
-        return FoundryChatClient(project_endpoint=mock.project_endpoint, model="mine", credential=foundry_credential)
-    return OpenAIChatClient(azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, model="mine")
+@pytest.fixture
+def foundry(mock, foundry_credential):
+    return FoundryChatClient(project_endpoint=mock.project_endpoint, model="gpt-5-mini", credential=foundry_credential)
 
 
 @tool(approval_mode="never_require")
 def deploy(ref: str) -> str:
     """Deploy a reference."""
     return f"{ref} is live"
-
-
-async def test_chat_text(mock, chat):
-    mock.script(message("Hello."))
-    result = await Agent(chat, instructions="Help.").run("hi")
-    assert result.text == "Hello."
-    surfaced(result, mock.replies)
-
-
-async def test_chat_stream_with_citations(mock, chat):
-    mock.script([file_search_call(["report"]), CITED])
-    search = {"type": "file_search", "vector_store_ids": [mock.vector_store()]}
-    stream = Agent(chat, instructions="Help.", tools=[search]).run("hi", stream=True)
-    async for _ in stream:
-        pass
-    surfaced(await stream.get_final_response(), mock.replies)
-
-
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-async def test_chat_parallel_tools(mock, chat, streamed):
-    mock.script([DEPLOY, DEPLOY_V3], message("Both are out."))
-    agent = Agent(chat, instructions="Ship.", tools=[deploy])
-    result = agent.run("Ship both.", stream=streamed)
-    answer = await (result.get_final_response() if streamed else result)
-    assert answer.text == "Both are out."
-    assert answered(mock) == [1, 1]
-
-
-async def test_chat_session(mock, chat):
-    mock.script(message("Hello, Ann."), message("You are Ann."))
-    agent = Agent(chat, instructions="Remember.")
-    session = agent.create_session()
-    await agent.run("I am Ann.", session=session)
-    assert (await agent.run("Who am I?", session=session)).text == "You are Ann."
 
 
 async def test_agent_of_a_project(mock, foundry_credential):
@@ -67,3 +58,38 @@ async def test_agent_of_a_project(mock, foundry_credential):
     result = await agent.run("Ship.")
     assert result.text == "v2 is out."
     assert answered(mock) == [1]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("name", TOOLS)
+async def test_a_tool_of_the_project_is_offered(mock, foundry, name, streamed):
+    mock.script([*SAID.get(name, ()), message("Found.")])
+    tool = getattr(FoundryChatClient, f"get_{name}_tool")(**TOOLS[name])
+    agent = Agent(foundry, instructions="Help.", tools=[tool.as_dict() if name in AS_MODEL else tool])
+    result = agent.run("Go.", stream=streamed)
+    answer = await (result.get_final_response() if streamed else result)
+    assert answer.text == "Found."
+
+
+@pytest.mark.parametrize("name", AS_MODEL)
+async def test_a_tool_as_a_model_never_leaves_the_client(mock, foundry, name):
+    tool = getattr(FoundryChatClient, f"get_{name}_tool")(**TOOLS[name])
+    with pytest.raises(ChatClientException, match="is not JSON serializable"):
+        await Agent(foundry, tools=[tool]).run("Go.")
+    assert mock.exchanges == []
+
+
+@pytest.mark.parametrize("name", SAID)
+async def test_an_agent_has_a_tool_of_the_project(mock, foundry_credential, name):
+    tool = {"type": items_type(name)}
+    mock.organization(agents={"helper": {"model": "gpt-5-mini", "instructions": "Help.", "tools": [tool]}})
+    mock.when(agent="helper").script([*SAID[name], message("Found.")])
+    agent = FoundryAgent(
+        project_endpoint=mock.project_endpoint, agent_name="helper", agent_version="1", credential=foundry_credential
+    )
+    assert (await agent.run("Go.")).text == "Found."
+
+
+def items_type(name):
+    """Return the type of a tool, by that of its call."""
+    return SAID[name][0].type.removesuffix("_call")

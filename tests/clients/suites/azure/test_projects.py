@@ -7,7 +7,6 @@ from azure.ai.projects.models import FunctionTool, MCPTool, PromptAgentDefinitio
 from azure.core.exceptions import ResourceNotFoundError
 from story import answered, bound
 
-from harness import surfaced
 from harness.items import function_call, mcp_call, message
 
 PARAMETERS = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
@@ -17,22 +16,6 @@ PARAMETERS = {"type": "object", "properties": {}, "required": [], "additionalPro
 def project(mock, foundry_credential):
     with AIProjectClient(mock.project_endpoint, foundry_credential, allow_preview=True) as client:
         yield client
-
-
-def test_project_text(mock, project):
-    mock.script(message("Hello."))
-    with project.get_openai_client() as client:
-        response = client.responses.create(model="my-deployment", input="hi")
-    assert response.output_text == "Hello."
-    surfaced(response, mock.replies)
-
-
-def test_project_stream(mock, project):
-    mock.script(message(["Hel", "lo."]))
-    with project.get_openai_client() as client:
-        events = list(client.responses.create(model="my-deployment", input="hi", stream=True))
-    assert events[-1].response.output_text == "Hello."
-    surfaced(events, mock.replies)
 
 
 def test_agent_is_made_and_asked(mock, project):

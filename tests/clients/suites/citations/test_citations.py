@@ -2,14 +2,42 @@
 
 import pytest
 from agent_framework import Agent
+from agent_framework.foundry import FoundryChatClient
+from agent_framework.openai import OpenAIChatClient
 from agent_framework_orchestrations import GroupChatBuilder, SequentialBuilder
+from credential import AsyncCredential
 
-from harness.items import file_citation, message
+from harness.examine.own_tests import run_case
+from harness.items import file_citation, file_search_call, message
 
 WITHIN = file_citation("file-guide", "guide.txt", cite="leave")
 """It comes ahead of the last character: 1.2.1 puts a space between the two pieces of the text."""
 ACCEPTED = pytest.mark.harness(losses=["citation-dropped"])
 """What matters is that the API takes the history, whatever it lost."""
+
+MODEL = "gpt-5"
+
+
+@pytest.fixture(params=["openai", "foundry", "azure"])
+def chat(mock, request):
+    if request.param == "foundry":
+        credential = AsyncCredential(mock.api_key)
+        return FoundryChatClient(project_endpoint=mock.project_endpoint, credential=credential, model=MODEL)
+    place = {"base_url": mock.base_url} if request.param == "openai" else {"azure_endpoint": mock.azure_endpoint}
+    return OpenAIChatClient(**place, api_key=mock.api_key, model=MODEL)
+
+
+@pytest.fixture
+def agents(mock, chat):
+    found = message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt")])
+    mock.when(instructions="researcher").script([file_search_call(["storage"]), found])
+    mock.when(instructions="writer").script(message("Keep it in the fridge."))
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
+    search = {"type": "file_search", "vector_store_ids": [store]}
+    return [
+        Agent(client=chat, name="researcher", instructions="You are the researcher.", tools=[search]),
+        Agent(client=chat, name="writer", instructions="You are the writer."),
+    ]
 
 
 async def streamed(workflow):
@@ -52,3 +80,8 @@ async def test_group_chat_keeps_a_citation_within_the_text(mock, agents):
     mock.when(instructions="reader").script(message("Tell the team before you leave.", annotations=[WITHIN]))
     reader = Agent(client=agents[0].client, name="reader", instructions="You are the reader.")
     await streamed(group([reader, agents[1]]))
+
+
+@pytest.mark.parametrize("mode", ["plain,stateless", "stream,stateless"])
+def test_case(mock, mode):
+    run_case(mock, "answers/file-citation-sent-back", mode, "agent-framework")

@@ -21,6 +21,12 @@ from openai import DefaultAsyncHttpxClient
 THREAD = {"configurable": {"thread_id": "ann"}}
 
 
+@tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
 def shipper(checkpointer, log: Path, mode: str = "batched", **options):
     """Return an agent that looks up and deploys; what it deploys stands in the log."""
 

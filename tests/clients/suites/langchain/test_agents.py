@@ -1,4 +1,4 @@
-"""Agents of LangChain: tools in parallel, structured answers, tools of the API, several turns by replay and by chain."""
+"""Agents of LangChain: tools in parallel, structured answers, tools of the API, a history that another agent takes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import HumanMessage
-from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
-from story import ANSWERS, CITED, CITED_FROM_CODE, FORECAST, MILD, OSLO, PARIS, QUESTIONS, REMOTE, Forecast, sizes
-from weather import get_weather
+from shipping import get_weather
+from story import FORECAST, MILD, OSLO, PARIS, Forecast
 
 from harness import surfaced
 from harness.items import (
@@ -22,16 +20,9 @@ from harness.items import (
     web_search_call,
 )
 
-THREAD = {"configurable": {"thread_id": "ann"}}
-
 
 def says(text):
     return {"messages": [HumanMessage(text)]}
-
-
-async def talk(run, agent):
-    """Ask all questions on one thread."""
-    return tuple([(await run(agent, says(question), config=THREAD))["messages"][-1].text for question in QUESTIONS])
 
 
 async def test_parallel_tools_of_an_agent(mock, chat, run, version):
@@ -47,37 +38,6 @@ async def test_structured_answer(mock, chat, run, strategy):
     agent = create_agent(chat(), [get_weather], response_format=strategy(Forecast))
     state = await run(agent, says("How is Paris?"))
     assert state["structured_response"] == MILD
-
-
-@pytest.mark.parametrize(
-    ("memory", "grown"), [("replay", [2, 5, 7, 9]), ("unstored", [2, 5, 7, 9])], indirect=["memory"]
-)
-async def test_replay(mock, chat, run, version, memory, grown):
-    mock.script([reasoning("**Looking**"), PARIS], *map(message, ANSWERS))
-    model = chat("gpt-5", **memory, **version)
-    agent = create_agent(model, [get_weather], system_prompt="Be short.", checkpointer=InMemorySaver())
-    assert (await talk(run, agent), sizes(mock)) == (ANSWERS, grown)
-
-
-async def test_chain(mock, chat, run, version):
-    mock.script([reasoning("**Looking**"), PARIS], *map(message, ANSWERS))
-    model = chat("gpt-5", use_previous_response_id=True, **version)
-    agent = create_agent(model, [get_weather], checkpointer=InMemorySaver())
-    assert (await talk(run, agent), sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
-
-
-async def test_agent_as_a_tool(mock, chat, run):
-    mock.when(instructions="lead").script(function_call("ask_ops", {"question": "Is v2 out?"}), message("Yes, it is."))
-    mock.when(instructions="ops").script(message("v2 is out."))
-    ops = create_agent(chat(), [], system_prompt="You are ops.")
-
-    @tool
-    async def ask_ops(question: str) -> str:
-        """Ask ops."""
-        return (await run(ops, says(question)))["messages"][-1].text
-
-    lead = create_agent(chat(), [ask_ops], system_prompt="You are the lead.")
-    assert (await run(lead, says("Is v2 out?")))["messages"][-1].text == "Yes, it is."
 
 
 async def test_another_agent_goes_on(mock, chat, run):
@@ -111,20 +71,6 @@ async def test_web_search(two_turns):
     await two_turns({"type": "web_search"}, web_search_call(found), message("Paris is mild.", annotations=[note]))
 
 
-async def test_code(two_turns):
-    await two_turns({"type": "code_interpreter", "container": {"type": "auto"}}, *CITED_FROM_CODE)
-
-
-async def test_file_search(mock, two_turns):
-    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
-    await two_turns({"type": "file_search", "vector_store_ids": [store]}, *CITED)
-
-
 async def test_image(two_turns):
     first = await two_turns({"type": "image_generation"}, image_generation_call(), message("Here."))
     assert any(block["type"] in ("image", "image_generation_call") for block in first.content)
-
-
-async def test_hosted_mcp_without_leave(shipped, two_turns):
-    address = {"server_label": "prod", "server_url": "https://mcp.example.org/sse", "require_approval": "never"}
-    await two_turns({"type": "mcp", **address}, REMOTE, message("v2 is out."))

@@ -1,4 +1,4 @@
-"""Interrupts of LangChain's agents: approved, rejected, edited, answered by a human, some of several, in another process."""
+"""Interrupts of LangChain's agents: rejected, edited, answered by a human, one by one, in another process; hosted MCP."""
 
 import json
 
@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
-from story import DEPLOY, DEPLOY_V3, LOOK_UP, REMOTE, answered, deployed, run_program
+from story import DEPLOY, DEPLOY_V3, LOOK_UP, REMOTE, deployed, run_program
 
 from harness.items import message, reasoning
 
@@ -31,12 +31,6 @@ def ship(log, run, memory):
     return play
 
 
-async def test_approved(mock, log, ship):
-    mock.script([reasoning("**Shipping**"), DEPLOY], message("v2 is out."))
-    assert (await ship(APPROVE), deployed(log)) == ("v2 is out.", ["v2"])
-    assert answered(mock) == [1]
-
-
 async def test_rejected(mock, log, ship):
     mock.script(DEPLOY, message("It was not shipped."))
     assert (await ship(REJECT), deployed(log)) == ("It was not shipped.", [])
@@ -53,18 +47,6 @@ async def test_answered_by_a_human(mock, log, ship):
     mock.script(DEPLOY, message("It was out already."))
     assert (await ship({"type": "respond", "message": "It is out."}), deployed(log)) == ("It was out already.", [])
     assert mock.calls[0].outputs[0][1] == "It is out."
-
-
-async def test_only_some_calls_are_gated(mock, log, ship):
-    mock.script([message("I look first."), LOOK_UP, DEPLOY], message("v2 is out."))
-    assert (await ship(APPROVE), deployed(log)) == ("v2 is out.", ["v2"])
-    assert answered(mock) == [1, 1]
-
-
-async def test_one_of_two_is_approved(mock, log, ship):
-    mock.script([reasoning("**Shipping**"), DEPLOY, LOOK_UP, DEPLOY_V3], message("One is out."))
-    assert (await ship(APPROVE, REJECT), deployed(log)) == ("One is out.", ["v2"])
-    assert answered(mock) == [1, 1, 1]
 
 
 async def test_each_call_is_asked_by_itself(mock, log, run, memory):

@@ -2,11 +2,10 @@
 
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
-from story import CITED, FORECAST, MILD, OSLO, PARIS, SEALED, Forecast
-from weather import get_weather
+from shipping import get_weather
+from story import CITED, FORECAST, MILD, OSLO, PARIS, Forecast
 
 from harness import surfaced
-from harness.ending import incomplete
 from harness.items import function_call, message, reasoning, refusal, url_citation
 
 
@@ -40,13 +39,6 @@ async def test_text_awaited(mock, chat):
 def test_chunks_without_a_loop(mock, chat):
     mock.script(message(["It ", "is ", "mild."]))
     surfaced(list(chat().stream("How is Paris?")), mock.replies)
-
-
-async def test_tools_one_after_the_other(mock, chat, ask, version):
-    mock.script(PARIS, OSLO, message("Both are mild."))
-    *_, result = await use_tools(ask, chat(**version).bind_tools([get_weather]), [], "Paris and Oslo?")
-    assert result.text == "Both are mild."
-    surfaced(result, mock.replies)
 
 
 async def test_parallel_tools(mock, chat, ask, version):
@@ -109,33 +101,10 @@ async def test_reasoning_is_replayed(mock, chat, ask, version):
     assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
 
 
-async def test_reasoning_without_storage_is_replayed_encrypted(mock, chat, ask, version):
-    mock.script([reasoning("**Looking**"), PARIS], [reasoning(), message("It is mild.")], message("Yes."))
-    model = chat("gpt-5", **SEALED, **version).bind_tools([get_weather])
-    first = await use_tools(ask, model, [], "How is Paris?")
-    (replayed,) = [item for item in mock.exchanges[1].request.body["input"] if item.get("type") == "reasoning"]
-    assert replayed["encrypted_content"]
-    assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
-
-
-async def test_phases_are_kept(mock, chat, ask, version):
-    mock.script([message("I look.", phase="commentary"), PARIS], message("It is mild.", phase="final_answer"))
-    mock.script(message("Yes.", phase="final_answer"))
-    model = chat("gpt-5.6-sol", **version).bind_tools([get_weather])
-    first = await use_tools(ask, model, [], "How is Paris?")
-    assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
-
-
 async def test_usage(mock, chat, ask):
     mock.script([reasoning("**Looking**"), message("It is mild.")])
     result = await ask(chat("gpt-5"), "How is Paris?")
     surfaced(result, mock.replies, only={"usage"})
-
-
-async def test_cut_by_the_limit(mock, chat, ask):
-    mock.script([message("Once upon a time there was a very long story indeed"), incomplete()])
-    result = await ask(chat(max_tokens=16), "Tell me.")
-    assert result.response_metadata["incomplete_details"]["reason"] == "max_output_tokens"
 
 
 def test_old_output_version(mock, chat):

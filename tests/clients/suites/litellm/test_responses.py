@@ -1,4 +1,4 @@
-"""`litellm.responses` and `litellm.aresponses`: every kind of item, turns by replay and by chain, what is stored."""
+"""`litellm.responses` and `litellm.aresponses`: every kind of item, what is replayed, what is stored."""
 
 import litellm
 import pytest
@@ -7,15 +7,11 @@ from story import FORECAST, MILD, OSLO, PARIS, REMOTE, SEALED, WEATHER, Forecast
 from harness import surfaced
 from harness.items import (
     code_interpreter_call,
-    container_file_citation,
-    file_citation,
     file_search_call,
     image_generation_call,
     message,
     reasoning,
-    refusal,
     search,
-    url_citation,
     web_search_call,
 )
 
@@ -65,21 +61,6 @@ async def test_structured_output(mock, respond):
     assert Forecast.model_validate_json(response.output[0].content[0].text) == MILD
 
 
-async def test_refusal(mock, respond):
-    mock.script(message(refusal("I do not say that.")))
-    surfaced(await respond(input="Say it."), mock.replies)
-
-
-async def test_chain(mock, respond):
-    mock.script([reasoning("**Looking**"), PARIS], message("It is mild."), message("You are welcome."))
-    asked = {"model": "openai/gpt-5", "tools": [WEATHER]}
-    first = await respond(input="How is Paris?", **asked)
-    second = await respond(input=called(first)[1], previous_response_id=first.id, **asked)
-    third = await respond(input="Thank you.", previous_response_id=second.id, **asked)
-    assert third.output[0].content[0].text == "You are welcome."
-    assert [len(mock.exchanges[number].request.body["input"]) for number in (1, 2)] == [1, len("Thank you.")]
-
-
 @STORAGE
 async def test_reasoning_is_replayed(mock, respond, storage):
     mock.script([reasoning("**Looking**"), PARIS], message("It is mild."))
@@ -88,18 +69,6 @@ async def test_reasoning_is_replayed(mock, respond, storage):
     items, outputs = called(first)
     second = await respond(input=[user("How is Paris?"), *items, *outputs], **asked)
     surfaced(second, mock.replies)
-
-
-async def test_citations_are_replayed(mock, respond):
-    notes = [
-        url_citation("https://example.org/paris", "Paris", cite="mild"),
-        file_citation("file-guide", "guide.txt", cite="Paris"),
-        container_file_citation("cntr_1", "cfile_1", "plot.png"),
-    ]
-    mock.script(message("Paris is mild.", annotations=notes), message("It stays so."))
-    first = await respond(input=[user("How is Paris?")])
-    surfaced(first, mock.replies)
-    await respond(input=[user("How is Paris?"), *called(first)[0], user("And tomorrow?")])
 
 
 @STORAGE
@@ -125,16 +94,6 @@ async def test_tools_of_the_api(mock, respond, storage, shipped):
     surfaced(first, mock.replies)
     second = await respond(input=[user("Do it all."), *called(first)[0], user("Thank you.")], **asked)
     surfaced(second, mock.replies)
-
-
-async def test_approval(mock, respond, shipped):
-    mock.script([REMOTE, message("v2 is out.")])
-    tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}]
-    asked = await respond(input="Ship v2.", tools=tools)
-    waiting = called(asked)[0][-1]
-    answer = {"type": "mcp_approval_response", "approval_request_id": waiting["id"], "approve": True}
-    done = await respond(input=[answer], previous_response_id=asked.id, tools=tools)
-    assert (done.output[-1].content[0].text, shipped) == ("v2 is out.", ["v2"])
 
 
 async def test_usage(mock, respond):

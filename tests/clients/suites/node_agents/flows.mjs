@@ -4,6 +4,7 @@ import {
   MemorySession,
   OpenAIConversationsSession,
   OpenAIResponsesCompactionSession,
+  RunState,
   Runner,
   extractAllTextOutput,
   user,
@@ -122,34 +123,23 @@ const flows = {
     return told(async () => shown(await played(tutor, 'Do my homework.')));
   },
 
-  outputGuardrail: () => {
-    const execute = async ({ agentOutput }) => ({
-      tripwireTriggered: agentOutput.includes('password'),
-      outputInfo: {},
-    });
-    const clerk = new Agent({ name: 'Clerk', model, outputGuardrails: [{ name: 'discreet', execute }] });
-    return told(async () => shown(await played(clerk, 'Tell me.')));
-  },
-
-  // A run up to its gated calls, then on with a decision for each.
-  decided: async () => {
-    const agent = agents[given.agent]();
-    let result = await played(agent, 'Ship it.');
-    while (result.interruptions.length) {
-      result.interruptions.forEach((item, index) =>
-        given.decisions[index] ? result.state.approve(item) : result.state.reject(item),
-      );
-      result = await played(agent, result.state);
-    }
-    return shown(result);
-  },
-
   // A run up to its gated calls, as text; it may follow an answer that was given before.
   paused: async () => {
     const agent = agents[given.agent]();
     const { lastResponseId } = given.chain ? await played(agent, 'hi') : {};
     const { state, interruptions } = await played(agent, 'Ship it.', { previousResponseId: lastResponseId });
     return { state: state.toString(), waiting: interruptions.length };
+  },
+
+  // The process that goes on with a paused run: it decides about its gated calls and plays it to its end.
+  resumed: async () => {
+    const agent = agents[given.agent]();
+    const state = await RunState.fromString(agent, given.state);
+    for (const item of state.getInterruptions()) {
+      if (given.approve) state.approve(item);
+      else state.reject(item);
+    }
+    return (await played(agent, state)).finalOutput;
   },
 
   socket: () =>

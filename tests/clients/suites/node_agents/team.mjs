@@ -10,7 +10,6 @@ globalThis.WebSocket ??= WebSocket; // Node before 22 has none
 export const given = JSON.parse(process.argv[2]);
 export const client = new OpenAI({ maxRetries: 0 });
 export const model = new OpenAIResponsesModel(client, 'gpt-4.1');
-const thinking = new OpenAIResponsesModel(client, 'gpt-5');
 
 export const getWeather = tool({
   name: 'get_weather',
@@ -51,16 +50,6 @@ const ops = () => new Agent({ name: 'Ops', instructions: 'You are ops.', model, 
 export const agents = {
   clerk: (own = model) => new Agent({ name: 'Clerk', instructions: 'Be short.', model: own, tools: [getWeather] }),
 
-  thinker: () =>
-    new Agent({
-      name: 'Thinker',
-      model: thinking,
-      modelSettings: { store: false, providerData: { include: ['reasoning.encrypted_content'] } },
-      tools: [getWeather],
-    }),
-
-  storedThinker: () => new Agent({ name: 'Thinker', model: thinking, tools: [getWeather] }),
-
   forecaster: () =>
     new Agent({ name: 'Forecaster', model, outputType: z.object({ city: z.string(), degrees: z.number() }) }),
 
@@ -74,14 +63,6 @@ export const agents = {
       model,
       tools: [lookUp],
       handoffs: [handoff(ops(), { toolNameOverride: 'transfer_to_ops', inputFilter })],
-    }),
-
-  lead: () =>
-    new Agent({
-      name: 'Lead',
-      instructions: 'You are the lead.',
-      model,
-      tools: [ops().asTool({ toolName: 'ask_ops', toolDescription: 'Ask ops.' })],
     }),
 
   shipper: () => new Agent({ name: 'Ops', instructions: 'You are ops.', model, tools: [deploy(true), lookUp] }),

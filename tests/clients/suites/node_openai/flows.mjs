@@ -1,5 +1,5 @@
 // What an application does with the openai package; argument: {"flow": …, …}; the last line printed is the result.
-import OpenAI, { AzureOpenAI } from 'openai';
+import OpenAI from 'openai';
 import { ResponsesToolRunner, runnerFunction } from 'openai/helpers/responses-tool-runner';
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
 import { toResponseInputItems } from 'openai/lib/responses/ResponseInputItems';
@@ -34,16 +34,6 @@ async function gathered(items) {
   return found;
 }
 
-// The outputs of all calls of a response.
-const outputs = ({ output }) =>
-  output
-    .filter(({ type }) => type === 'function_call')
-    .map(({ call_id, arguments: said }) => ({
-      type: 'function_call_output',
-      call_id,
-      output: `${JSON.parse(said).city}: mild`,
-    }));
-
 // What an error tells the application.
 async function told(work) {
   try {
@@ -52,15 +42,6 @@ async function told(work) {
     const { status, message, code, param, type, requestID } = error;
     return { kind: error.constructor.name, status, message, code, param, type, request: Boolean(requestID) };
   }
-}
-
-// The tools of a request run until the model says no more calls; `turn` makes the next request of the last response.
-async function looped(first, turn) {
-  let response = await responses.create(first);
-  for (let more = outputs(response); more.length; more = outputs(response)) {
-    response = await responses.create(turn(response, more));
-  }
-  return response;
 }
 
 const flows = {
@@ -84,21 +65,6 @@ const flows = {
   parsedCalls: async () => {
     const { output } = await responses.parse({ model: MODEL, input: 'Paris?', tools: [WEATHER] });
     return output.map(({ name, parsed_arguments }) => [name, parsed_arguments]);
-  },
-
-  chain: () => {
-    const rest = { model: MODEL, tools: [WEATHER], store: true };
-    const turn = ({ id }, input) => ({ ...rest, previous_response_id: id, input });
-    return looped({ ...rest, input: 'Paris and Oslo?' }, turn);
-  },
-
-  replay: () => {
-    const rest = { model: GPT5, tools: [WEATHER], store: false, include: ['reasoning.encrypted_content'] };
-    const history = [{ role: 'user', content: 'Paris and Oslo?' }];
-    return looped({ ...rest, input: history }, ({ output }, more) => {
-      history.push(...output, ...more);
-      return { ...rest, input: history };
-    });
   },
 
   // Turns of a user, each streamed, the history kept by the application.
@@ -199,20 +165,6 @@ const flows = {
     const runner = new ResponsesToolRunner({ functions: [runnerFunction(WEATHER)] });
     const params = { model: GPT5, input: 'Paris and Oslo?', tools: given.mcp ? [MCP] : [] };
     return runner.run(client, params, { stream: given.stream, approveMcp: () => true });
-  },
-
-  refused: () => told(() => responses.create({ model: MODEL, input: 'hi', ...given.request })),
-
-  refusedStream: () => told(async () => gathered(await responses.create({ model: MODEL, input: 'hi', stream: true }))),
-
-  unknown: () => told(() => responses.retrieve('resp_nobody')),
-
-  retried: () => told(() => responses.create({ model: MODEL, input: 'hi' }, { maxRetries: given.times })),
-
-  azure: async () => {
-    const { apiKey } = client;
-    const azure = new AzureOpenAI({ baseURL: `${given.endpoint}/openai`, apiKey, apiVersion: '2025-04-01-preview' });
-    return azure.responses.create({ model: 'my-deployment', input: 'hi' });
   },
 };
 

@@ -1,11 +1,11 @@
-"""Deferred tools of pydantic-ai: approved, denied, with other arguments, some of several, in another process."""
+"""Deferred tools of pydantic-ai: denied, with other arguments, twice, in another process, elsewhere."""
 
 from __future__ import annotations
 
 import pytest
 import shipping
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
-from story import DEPLOY, DEPLOY_V3, LOOK_UP, answered, deployed, run_program
+from story import DEPLOY, DEPLOY_V3, LOOK_UP, deployed, run_program
 
 from harness.items import function_call, message, reasoning
 
@@ -26,12 +26,6 @@ def ship(log, run, memory):
     return play
 
 
-async def test_approved(mock, log, ship):
-    mock.script([reasoning("**Shipping**"), DEPLOY], message("v2 is out."))
-    assert ((await ship(True)).output, deployed(log)) == ("v2 is out.", ["v2"])
-    assert answered(mock) == [1]
-
-
 async def test_denied(mock, log, ship):
     mock.script(DEPLOY, message("It was not shipped."))
     result = await ship(ToolDenied("Not on a Friday."))
@@ -43,18 +37,6 @@ async def test_other_arguments(mock, log, ship):
     mock.script(DEPLOY, message("v2.1 is out."))
     result = await ship(ToolApproved(override_args={"ref": "v2.1"}))
     assert (result.output, deployed(log)) == ("v2.1 is out.", ["v2.1"])
-
-
-async def test_only_some_calls_are_gated(mock, log, ship):
-    mock.script([message("I look first."), LOOK_UP, DEPLOY], message("v2 is out."))
-    assert ((await ship(True)).output, deployed(log)) == ("v2 is out.", ["v2"])
-    assert answered(mock) == [1, 1]
-
-
-async def test_one_of_two_is_approved(mock, log, ship):
-    mock.script([DEPLOY, LOOK_UP, DEPLOY_V3], message("One is out."))
-    assert ((await ship(True, False)).output, deployed(log)) == ("One is out.", ["v2"])
-    assert answered(mock) == [1, 1, 1]
 
 
 async def test_gated_twice(mock, log, run, memory):

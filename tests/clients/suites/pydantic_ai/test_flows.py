@@ -1,19 +1,31 @@
-"""One agent of pydantic-ai: text, streams, tools, structured output, citations, reasoning, usage."""
+"""One agent of pydantic-ai: streams, tools, structured output, citations, reasoning, images, usage."""
 
 from __future__ import annotations
 
 import pytest
-from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, ToolOutput, UnexpectedModelBehavior
+from pydantic_ai import Agent, BinaryImage, ModelRetry, NativeOutput, PromptedOutput, ToolOutput
 from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.models.openai import OpenAIResponsesModel
-from pydantic_ai.native_tools import FileSearchTool
-from story import CITED, FORECAST, MILD, OSLO, PARIS, Forecast, answered, get_weather, outputs
+from pydantic_ai.native_tools import (
+    CodeExecutionTool,
+    FileSearchTool,
+    ImageGenerationTool,
+)
+from story import CITED, CITED_FROM_CODE, FORECAST, MILD, OSLO, PARIS, Forecast, answered, get_weather, outputs
 
 from harness import surfaced
-from harness.items import function_call, message, reasoning, refusal, url_citation
+from harness.items import (
+    function_call,
+    image_generation_call,
+    message,
+    reasoning,
+    url_citation,
+)
 
 LINK = "[Paris](https://example.org/paris)"
 RAW = {"openai_include_raw_annotations": True}
+
+INCLUDED = {"openai_include_code_execution_outputs": True, "openai_include_raw_annotations": True}
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -21,13 +33,6 @@ async def test_event_loops_share_the_http_client_of_all_providers(mock, number):
     """Providers without a client of their own share one in the process; each test has an event loop of its own."""
     mock.script(message("It is mild."))
     assert (await Agent(OpenAIResponsesModel("gpt-4.1")).run("How is Paris?")).output == "It is mild."
-
-
-async def test_text(mock, model, run):
-    mock.script(message("It is mild."))
-    result = await run(Agent(model, instructions="Be short."), "How is Paris?")
-    assert result.output == "It is mild."
-    surfaced(result, mock.replies)
 
 
 def test_text_without_a_loop(mock, model):
@@ -45,24 +50,10 @@ async def test_stream(mock, model):
     surfaced(result, mock.replies)
 
 
-async def test_tools_one_after_the_other(mock, model, run):
-    mock.script(PARIS, OSLO, message("Both are mild."))
-    result = await run(Agent(model, tools=[get_weather]), "Paris and Oslo?")
-    assert result.output == "Both are mild."
-    surfaced(result, mock.replies)
-
-
 async def test_parallel_tools(mock, model, run):
     mock.script([PARIS, OSLO], message("Both are mild."))
     result = await run(Agent(model, tools=[get_weather]), "Paris and Oslo?")
     assert (result.output, outputs(mock.exchanges[1])) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
-    surfaced(result, mock.replies)
-
-
-async def test_text_beside_a_call(mock, model, run):
-    mock.script([message("I look it up."), PARIS], message("It is mild."))
-    result = await run(Agent(model, tools=[get_weather]), "How is Paris?")
-    assert result.output == "It is mild."
     surfaced(result, mock.replies)
 
 
@@ -81,12 +72,6 @@ async def test_tool_asks_for_another_try(mock, model, run):
     assert answered(mock) == [1, 1]
 
 
-async def test_arguments_that_do_not_fit(mock, model, run):
-    mock.script(function_call("get_weather", {"town": "Paris"}, off_schema=True), PARIS, message("It is mild."))
-    result = await run(Agent(model, tools=[get_weather], retries=2), "How is Paris?")
-    assert result.output == "It is mild."
-
-
 @pytest.mark.parametrize("form", [NativeOutput, PromptedOutput])
 async def test_structured_output(mock, model, run, form):
     mock.script(message(FORECAST))
@@ -102,12 +87,6 @@ async def test_structured_output_by_a_tool(mock, model, run):
     assert result.output == MILD
     second = await run(agent, "Thanks.", message_history=result.all_messages())
     assert second.output == "You are welcome."
-
-
-async def test_refusal(mock, model, run):
-    mock.script(message(refusal("I do not say that.")))
-    with pytest.raises(UnexpectedModelBehavior, match="I do not say that"):
-        await run(Agent(model), "Say it.")
 
 
 @pytest.mark.parametrize("settings", [{}, RAW], ids=["citations", "raw"])
@@ -142,14 +121,6 @@ async def test_reasoning_is_replayed(mock, thinking, run):
     assert second.output == "Yes."
 
 
-async def test_reasoning_without_storage_is_replayed_encrypted(mock, thinking, run):
-    mock.script([reasoning("**Looking up**"), PARIS], message("It is mild."))
-    settings = {"openai_store": False, "openai_reasoning_effort": "low"}
-    result = await run(Agent(thinking, tools=[get_weather], model_settings=settings), "How is Paris?")
-    (replayed,) = [item for item in mock.exchanges[1].request.body["input"] if item.get("type") == "reasoning"]
-    assert (result.output, bool(replayed["encrypted_content"])) == ("It is mild.", True)
-
-
 async def test_several_reasonings_in_a_row(mock, thinking, run):
     mock.script([reasoning(["**One**", "**Two**"]), reasoning(), PARIS, OSLO], message("Both are mild."))
     result = await run(Agent(thinking, tools=[get_weather]), "Paris and Oslo?")
@@ -170,3 +141,36 @@ async def test_usage(mock, model, run):
     result = await run(Agent(model, tools=[get_weather]), "How is Paris?")
     assert result.usage.requests == 2
     surfaced(result, mock.replies, only={"usage"})
+
+
+@pytest.fixture
+def two_turns(mock, thinking, run, memory):
+    """Ask an agent with a tool of the API, then thank it; the result of the first turn."""
+
+    async def play(tool, *turn):
+        mock.script([reasoning("**Looking**"), *turn], message("You are welcome."))
+        agent = Agent(thinking, capabilities=[NativeTool(tool)], model_settings={**INCLUDED, **memory})
+        first = await run(agent, "Please do it.")
+        surfaced(first, mock.replies)
+        second = await run(agent, "Thank you.", message_history=first.all_messages())
+        assert second.output == "You are welcome."
+        return first
+
+    return play
+
+
+@pytest.mark.parametrize("memory", ["replay"], indirect=True)
+async def test_file_that_code_wrote(two_turns):
+    await two_turns(CodeExecutionTool(), *CITED_FROM_CODE)
+
+
+async def test_image(two_turns):
+    first = await two_turns(ImageGenerationTool(output_format="png"), image_generation_call(), message("Here."))
+    assert [isinstance(image, BinaryImage) for image in first.response.images] == [True]
+
+
+async def test_image_that_is_the_answer(mock, thinking, run):
+    mock.script(image_generation_call(["aGFsZg==", "d2hvbGU="]))
+    tool = ImageGenerationTool(provider_settings={"openai": {"partial_images": 1}})
+    agent = Agent(thinking, output_type=BinaryImage, capabilities=[NativeTool(tool)])
+    assert (await run(agent, "Draw.")).output.data == b"whole"

@@ -1,14 +1,13 @@
-"""Several turns of pydantic-ai: replayed, chained, in a conversation of the API, over a WebSocket."""
+"""Several turns of pydantic-ai: replayed from saved messages, in the background, over a WebSocket."""
 
 from __future__ import annotations
 
 import pytest
-from openai import AsyncOpenAI
 from pydantic_ai import Agent, ModelMessagesTypeAdapter
 from pydantic_ai.models.openai import OpenAIResponsesModel
 from story import ANSWERS, PARIS, QUESTIONS, get_weather, sizes
 
-from harness.items import function_call, message, reasoning
+from harness.items import message, reasoning
 
 
 @pytest.fixture
@@ -27,10 +26,6 @@ async def talk(run, agent, **settings):
     return tuple(said)
 
 
-async def test_replay(mock, clerk, run):
-    assert (await talk(run, clerk), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
-
-
 async def test_replay_of_saved_messages(mock, clerk, run):
     messages, said = b"[]", []
     for question in QUESTIONS:
@@ -41,23 +36,8 @@ async def test_replay_of_saved_messages(mock, clerk, run):
     assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
 
 
-async def test_replay_without_storage(mock, clerk, run):
-    assert (await talk(run, clerk, openai_store=False), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
-
-
 async def test_thoughts_are_replayed_as_text(mock, clerk, run):
     assert await talk(run, clerk, openai_send_reasoning_ids=False) == ANSWERS
-
-
-async def test_chain(mock, clerk, run):
-    said = await talk(run, clerk, openai_previous_response_id="auto")
-    assert (said, sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
-
-
-async def test_conversation(mock, clerk, run):
-    conversation = await AsyncOpenAI().conversations.create()
-    said = await talk(run, clerk, openai_conversation_id=conversation.id)
-    assert (said, sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
 
 
 async def test_background(mock, clerk, run):
@@ -71,18 +51,6 @@ async def test_another_agent_goes_on(mock, model, run):
     writer = Agent(model, instructions="You are the writer.")
     result = await run(writer, "Write it up.", message_history=found.all_messages())
     assert result.output == "Mild days in Paris."
-
-
-async def test_agent_as_a_tool(mock, model, run):
-    mock.when(instructions="lead").script(function_call("ask_ops", {"question": "Is v2 out?"}), message("Yes, it is."))
-    mock.when(instructions="ops").script(message("v2 is out."))
-    lead, ops = (Agent(model, instructions=f"You are the {name}.") for name in ("lead", "ops"))
-
-    @lead.tool_plain
-    async def ask_ops(question: str) -> str:
-        return (await run(ops, question)).output
-
-    assert (await run(lead, "Is v2 out?")).output == "Yes, it is."
 
 
 async def test_socket(mock, clerk, run):

@@ -11,6 +11,7 @@ import pytest
 from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool, set_tracing_disabled
 from openai import AsyncOpenAI
 
+from harness.examine.own_tests import run_case
 from harness.items import function_call, message
 
 READINGS, TURNS, CALLS = 3, 40, 8
@@ -73,3 +74,7 @@ async def test_conversation_id(mock, client, streamed):
     for _ in range(READINGS):
         result = await run(mock, streamed, conversation_id=client.conversations.create().id)
         assert result.final_output == "Read."
+
+
+def test_case(mock):
+    run_case(mock, "tools/turns-of-many-calls", "stream,conversation", "openai-agents")
