@@ -20,7 +20,7 @@ from harness.server.mock_api import MockApi
 from harness.viewer.trace import list_traces, read_trace
 from tests.support.processes import run as run_child
 from tests.support.processes import spawn
-from tests.support.served_commands import ASK, environment, program, serve, serving
+from tests.support.servers.served import ASK, environment, program, serve, spawned
 from tests.support.slow import slow_except
 
 
@@ -210,7 +210,7 @@ class TestADialect:
         ),
     )
     def test_prints_the_variables_of_its_clients(self, dialect: str, names: set[str]) -> None:
-        with serving("--port", "0", "--dialect", dialect) as child:
+        with spawned("--port", "0", "--dialect", dialect) as child:
             assert child.stdout
             root = child.stdout.readline().split()[1]
             assert root.endswith("/openai/v1")
@@ -226,7 +226,7 @@ class TestASignal:
     @pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
     def test_reaches_the_command_and_what_it_started(self, number: int) -> None:
         catching = f"trap 'echo caught; exit 3' {number}; echo ready; while :; do sleep 0.05; done"
-        with serving("--", "sh", "-c", catching) as child:
+        with spawned("--", "sh", "-c", catching) as child:
             assert child.stdout
             assert child.stdout.readline() == "ready\n"
             child.send_signal(number)
@@ -235,7 +235,7 @@ class TestASignal:
 
     @pytest.mark.slow
     def test_a_signal_is_not_needed_for_what_the_command_leaves_behind(self) -> None:
-        with serving("--", "sh", "-c", "sleep 60 & echo $!") as child:
+        with spawned("--", "sh", "-c", "sleep 60 & echo $!") as child:
             output, _ = child.communicate(timeout=30)  # the sleeper would keep stdout open
         with pytest.raises(ProcessLookupError):
             os.kill(int(output), 0)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.served_commands import program, serve
 from tests.support.servers.live_server import certificate
+from tests.support.servers.served import program, serve
 
 
 class TestTls:

@@ -1,4 +1,4 @@
-"""`responses-harness serve` in a process of its own, and what tests say to it over sockets."""
+"""`responses-harness serve` in a process of its own: what tests say to it over sockets, and commands that ask it."""
 
 import os
 import re
@@ -14,6 +14,27 @@ from typing import NamedTuple
 from tests.support.processes import run, spawn
 
 ROOT = Path(__file__).parents[3]
+ASK = """
+import json, os, sys, urllib.request
+def ask(key=os.environ.get("OPENAI_API_KEY"), url=os.environ.get("OPENAI_BASE_URL"), **asked):
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    body = json.dumps({"model": "gpt-4.1", "input": "hi", **asked}).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/responses", body, headers)) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+"""
+
+
+def program(text: str) -> list[str]:
+    """Return a command whose function `ask` sends a request."""
+    return ["--", sys.executable, "-c", ASK + text]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return that of this process, in which a program finds the harness."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 
 class Served(NamedTuple):
@@ -50,9 +71,9 @@ class Served(NamedTuple):
 @contextmanager
 def serving(*options: str, patch: str = "") -> Iterator[Served]:
     """`responses-harness serve` with these options on a free port; `patch` is run in its process before."""
-    program = f"{patch}\nimport sys; from harness.cli import main; sys.exit(main())"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
-    with spawn([sys.executable, "-c", program, "serve", "--port", "0", *options], env=env) as child:
+    source = f"{patch}\nimport sys; from harness.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", source, "serve", "--port", "0", *options]
+    with spawn(command, env=environment(PYTHONWARNINGS="error::ResourceWarning")) as child:
         assert child.stdout
         lines = [child.stdout.readline() for _ in range(3)]
         found = re.search(r":(\d+)", lines[0])
@@ -60,9 +81,21 @@ def serving(*options: str, patch: str = "") -> Iterator[Served]:
         yield Served(child, int(found[1]))
 
 
+def serve(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run `responses-harness serve` to its end."""
+    return run([sys.executable, "-m", "harness", "serve", *arguments], env=environment(**more))
+
+
+@contextmanager
+def spawned(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start `responses-harness serve`, and end it with the block."""
+    with spawn([sys.executable, "-m", "harness", "serve", *arguments], env=environment()) as child:
+        yield child
+
+
 def refused_start(*options: str) -> str:
     """Return what is printed by a server that does not start."""
-    ended = run([sys.executable, "-m", "harness", "serve", "--port", "0", *options], cwd=ROOT)
+    ended = serve("--port", "0", *options)
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     return " ".join(ended.stderr.split())
 
