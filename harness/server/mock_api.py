@@ -146,7 +146,7 @@ class MockApi(KeyedWorlds):
         refused = self._refuse_upgrade(request, world)
         if refused is None and world is not None:
             self.request_count += 1
-            judge = partial(check_and_answer, check=self._prepared.check_event)
+            judge = partial(check_and_answer, check=self._prepared.check)
             return SocketSession(ConnectionWorld(world), request, judge, self.observers)
         assert refused is not None  # the contract refuses a request without a World
         answer = self._add_headers(request, refused, world)

@@ -28,6 +28,7 @@ from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.items.transcript import EMPTY_CHAIN, Transcript, find_references
 from harness.world.api_call import ApiCall
+from harness.world.world import World
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -199,31 +200,24 @@ class PreparedRequests:
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request as `harness.contract.check` does, except for what is decided already."""
         request = call.request
-        whole = self._whole.get(request.raw) if call.world is not None and len(request.raw) <= MAX_BODY else None
+        if call.world is None or request.operation != CREATE_RESPONSE:
+            return check(call)
+        whole = self._whole.get(request.raw) if len(request.raw) <= MAX_BODY else None
         # Identity proves that these bytes were read from the cache, with its headers, and that the body is unchanged.
         if whole and whole.request.body is request.body and whole.prepared.holds_for(call):
             return whole.check(call)
-        checked, prepared = self._check_alike(call)
-        if prepared is not None and checked.violation is None:
-            self._keep_whole(call, prepared)
-        return checked
-
-    def check_event(self, call: ApiCall) -> Checked[ApiCall]:
-        """Check what an event of a WebSocket carries in the same way; its bytes are not those of a request."""
-        return self._check_alike(call)[0]
-
-    def _check_alike(self, call: ApiCall) -> tuple[Checked[ApiCall], Prepared | None]:
-        """Check a request, by what is decided if it is like an earlier one; also return those decisions."""
-        asks_model = call.world is not None and call.request.operation == CREATE_RESPONSE
-        if not asks_model or (key := _key_of(call.request)) is None:
-            return check(call), None
+        if (key := _key_of(request)) is None:
+            return check(call)
         prepared = self._prepared.get(key)
         if prepared is not None and prepared.holds_for(call) and prepared.accepts_input(call):
-            return prepared.check(call), prepared
+            checked = prepared.check(call)
+            if checked.violation is None and isinstance(call.world, World):  # an event of a WebSocket has other bytes
+                self._keep_whole(call, prepared)
+            return checked
         checked = check(call)
         if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
             self._prepared.put(key, made, len(key[2]))
-        return checked, None
+        return checked
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
         """Cache a whole request the second time its bytes are accepted, unless it names something stored."""

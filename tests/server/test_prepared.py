@@ -55,8 +55,6 @@ class NothingKept(PreparedRequests):
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         return check(call)
 
-    check_event = check
-
 
 def make_api(*, keeps: bool = True, **options: Any) -> MockApi:
     """Return a mock, or one that keeps nothing of its requests."""
