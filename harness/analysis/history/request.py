@@ -261,10 +261,7 @@ class HistoryRequest:
     @cached_property
     def tool_names(self) -> frozenset[str]:
         """The tools by name, else by server label or type."""
-        return frozenset(
-            as_string(tool.get("name")) or as_string(tool.get("server_label")) or as_string(tool.get("type"))
-            for tool in objects_in(self.body.get("tools"))
-        )
+        return frozenset(map(tool_name, objects_in(self.body.get("tools"))))
 
     @cached_property
     def masked_instructions(self) -> str:
@@ -287,6 +284,11 @@ class HistoryRequest:
     def message_letters(self) -> frozenset[str]:
         """The letters of each message among the input items, whatever its role."""
         return frozenset(letters_of(message_text(item)) for _, item in self.placed_items if item_type(item) == MESSAGE)
+
+
+def tool_name(tool: Json) -> str:
+    """Return the name of a tool, else its server label or type."""
+    return as_string(tool.get("name")) or as_string(tool.get("server_label")) or as_string(tool.get("type"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,24 @@
-"""Instructions, tools and the format of text, which the API does not carry over: each request must name its own."""
+"""Instructions, tools and other settings, which the API does not carry over: each request must name its own."""
 
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryRequest, OutputItem, tool_name
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, loss
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, objects_in
 
 OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
 """Members of a request that refer to instructions stored by the API."""
+_SETTINGS = (
+    *("temperature", "top_p", "top_logprobs", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
+    *("reasoning", "store", "truncation", "service_tier"),
+    *("metadata", "prompt_cache_key", "safety_identifier", "user"),
+)
+"""Members that none of 694 recorded requests that answer a call left out; `include` only says what is returned."""
 _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
 _AS_JSON: Json = {"format": {"type": "json_schema", "name": "release", "schema": {"type": "object"}}}
@@ -118,6 +124,68 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
         before = original.reply.request
         if before.agent == request.agent and before.asks_for_json and not request.asks_for_json:
             yield original.lost(place)
+
+
+@loss(
+    message="{names} of exchange {said}, which returned {what}, {verb} missing: the model continues without",
+    fix="Send the same settings with each request of a loop: `previous_response_id` and `conversation` carry none over.",
+    loses=[
+        _then(body("P C O", **_AGENT), **_AGENT, temperature=0.2, metadata={"run": "7"}),
+        _then({**chained("O"), **_AGENT}, **_AGENT, max_output_tokens=500),
+        _then(body("P C O", **_AGENT), **_AGENT, store=False),
+    ],
+    keeps=[
+        _then(body("P C O", **_AGENT, temperature=1), **_AGENT, temperature=0.2),
+        _then(body("P C O", **_AGENT, temperature=0.2), **_AGENT),
+        _then(body("P C O", **{**_AGENT, "tools": TOOLS[:1]}), **_AGENT, temperature=0.2),
+        _then(body("P C O", **_AGENT, model="gpt-4.1-mini"), **_AGENT, temperature=0.2),
+        _then(body("P C O N", **_AGENT), **_AGENT, temperature=0.2),
+    ],
+)
+def settings_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Requests answer a call with the same instructions and tools, but without settings of the request that led to it.
+
+    Other values may be meant; so may none for another model.
+    """
+    for place, original in _find_answered_call(request, history):
+        before = original.reply.request
+        if before.agent == request.agent and before.body.get("model") == request.body.get("model"):
+            gone = [name for name in _SETTINGS if before.body.get(name) is not None and request.body.get(name) is None]
+            if gone:
+                names, verb = ", ".join(f"`{name}`" for name in gone), "is" if len(gone) == 1 else "are"
+                yield original.lost(place, names=names, verb=verb)
+
+
+_SEARCH: Json = {"type": "web_search"}
+
+
+@loss(
+    message="the {tool} tool is offered {count} times, but once in exchange {said}: the list of tools grows",
+    fix="Build `tools` anew for each request, or copy the list before adding to it.",
+    loses=[
+        ask(body("P", tools=[_SEARCH]), body("P A N", tools=[_SEARCH, _SEARCH]), turns=["A"]),
+        ask(body("P", tools=[_SEARCH]), body("N", tools=[_SEARCH, _SEARCH, *TOOLS]), turns=["A"]),
+    ],
+    keeps=[
+        ask(body("P", tools=[_SEARCH]), body("P A N", tools=[_SEARCH, *TOOLS]), turns=["A"]),
+        ask(body("P", tools=[_SEARCH, _SEARCH]), body("P A N", tools=[_SEARCH, _SEARCH]), turns=["A"]),
+        ask(
+            body("P", tools=[_SEARCH]),
+            body("P A N", tools=[_SEARCH, {**_SEARCH, "search_context_size": "low"}]),
+            turns=["A"],
+        ),
+    ],
+)
+def tools_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Requests offer a tool several times that an earlier request offered once."""
+    tools = objects_in(request.body.get("tools"))
+    for index, tool in enumerate(tools):
+        count = tools.count(tool)
+        if count > 1 and tools.index(tool) == index:
+            for reply in history.replies:
+                if objects_in(reply.request.body.get("tools")).count(tool) == 1:
+                    yield {"at": f"tools[{index}]", "said": reply.number, "tool": tool_name(tool), "count": str(count)}
+                    break
 
 
 def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:

@@ -267,7 +267,7 @@ _PRINTED_CONTENT = re.compile(
 
 @loss(
     message="{what} from exchange {said} was answered with a printed object: {now}",
-    fix="Await what the tool returns, and serialize it as text or JSON; send images and files as a list of parts.",
+    fix="Await what the tool returns, and serialize it once, as text or JSON; send images and files as a list of parts.",
     loses=[
         ask("P > C", ["P C", output(value=text)])
         for text in (
@@ -279,6 +279,8 @@ _PRINTED_CONTENT = re.compile(
             "meta=None content=[TextContent(type='text', text='done', annotations=None)] isError=False",
             str(output()),
             json.dumps([*_OUTPUT_PARTS, _PICTURE]),
+            json.dumps(json.dumps({"state": "live"})),
+            json.dumps(json.dumps("v2 is live")),
         )
     ],
     keeps=[
@@ -286,17 +288,33 @@ _PRINTED_CONTENT = re.compile(
         for text in (
             *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object].", "[TextContent(s)]"),
             *(json.dumps(_OUTPUT_PARTS), '[{"type": "input_image"}]', "[[]]", "[{"),
+            *(
+                '"v2 is live"',
+                '"18"',
+                '"[left out]"',
+                '"v2" is live',
+                json.dumps({"state": json.dumps({"v2": "live"})}),
+            ),
         )
     ],
 )
 def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Outputs of calls are the printed form of a promise, a coroutine, an object or an image: useless to the model."""
+    """Outputs of calls are the printed form of a promise, a coroutine, an object or an image, or JSON of JSON."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
-        printed = PRINTED_OBJECT.fullmatch(text) or _PRINTED_CONTENT.match(text)
+        printed = PRINTED_OBJECT.fullmatch(text) or _PRINTED_CONTENT.match(text) or _is_encoded_twice(text)
         if printed or _is_printed_parts(item.get("output")) or _is_printed_item(text, id):
             original = history.by_call[id][-1]
             yield original.lost(f"{place}.output", now=quote(text))
+
+
+def _is_encoded_twice(text: str) -> bool:
+    """Return whether a text is a JSON string of the JSON of an object, an array or a string."""
+    try:
+        value = json.loads(text) if text[:1] == '"' else None
+        return isinstance(value, str) and isinstance(json.loads(value), dict | list | str)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_printed_parts(text: Any) -> bool:

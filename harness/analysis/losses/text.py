@@ -33,6 +33,11 @@ PRINTED_OBJECT = re.compile(
     r"|#<[\w:]+:0x[0-9a-f]+[^<>]*>"
 )
 """Matches what programs print for a promise, a coroutine or an object instead of its value."""
+_BLANK = re.compile(
+    r"[\[(<]\W*(?:system:\s*)?(?:blank|empty|no (?:answer|content|message|output|reply|response|text))\b[^\])>]*[\])>]",
+    re.I,
+)
+"""Matches what a client writes in the place of a text that it takes for empty."""
 _MARKUP = re.compile(r"[<>`()\[\]【】{}\ue200]")
 """Matches a character that marks what a client may remove: a tag, a citation, a block of code or data."""
 LEAST_CUT = 3
@@ -70,6 +75,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case("", **_MESSAGE_ID),
         _sent_back_case(""),
         _sent_back_case("[object Object]"),
+        _sent_back_case("[blank text]"),
+        ask(["P >", message(refusal(TEXT))], ["P", assistant("(empty)"), "N"]),
         _sent_back_case("#<Content::Raw:0x00007f2b92e95588>"),
         *map(_sent_back_case, (json.dumps(TEXT), str([TEXT]), str({"text": TEXT}), str(TEXT.encode()))),
         _sent_back_case(TEXT.replace("deploy v2 and ", "")),
@@ -85,9 +92,17 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case("".join(2 * letter for letter in TEXT)),
         *(ask(["P >", _TWO_PARTS], ["P", assistant(part), "N"]) for part in _PARTS),
         ask(["P >", message(_PARTS[0], refusal(_PARTS[1]))], ["P", assistant(_PARTS[0]), "N"]),
+        *(
+            ask(["P >", *map(message, _PARTS)], ["P", assistant(text), "N"])
+            for text in (f"{_PARTS[0]}\n{_PARTS[0]}\n{_PARTS[1]}", f"{''.join(_PARTS)}{_PARTS[1]}", 2 * "".join(_PARTS))
+        ),
     ],
     keeps=[
         _sent_back_case(TEXT),
+        _sent_back_case("[left out]"),
+        ask(["P >", *map(message, _PARTS)], ["P", assistant(" ".join(_PARTS)), "N"]),
+        ask(["P >", *map(message, _PARTS)], ["P", assistant(_PARTS[1]), "N"]),
+        ask(["P >", *map(message, _PARTS)], ["P", assistant(f"{_PARTS[0]} Yes, v2. {_PARTS[1]}"), "N"]),
         _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
@@ -106,7 +121,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Text of the assistant comes back doubled, as a whole or in parts, cut, printed or in another encoding.
+    """Text of the assistant comes back doubled, as a whole or in parts, cut, printed, encoded or as a placeholder.
 
     A message is recognized by its id, or by its place after the same transcript. A client may remove citations, thoughts
     and whole paragraphs from a text, and shorten it with an ellipsis.
@@ -114,6 +129,21 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     for place, item, original in _find_edited_messages(request, history):
         if how := describe_damage(message_text(original.item), message_text(item)):
             yield _change_facts(place, item, original, how)
+    yield from _find_repeated_in_joined(request, history)
+
+
+def _find_repeated_in_joined(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the message that came back more than once in the one text that a client made of an answer's messages."""
+    sent, originals = _find_turn_in_place(request, history)
+    if len(sent) == 1 and len(originals) > 1:
+        place, item = sent[0]
+        texts, now = [letters_of(message_text(original.item)) for original in originals], letters_of(message_text(item))
+        rest, joined = now, "".join(texts)
+        for text in sorted(filter(None, texts), key=len, reverse=True):
+            rest = rest.replace(text, "")
+        if not rest and len(now) > len(joined):
+            surplus = [now.count(text) - joined.count(text) if text else 0 for text in texts]
+            yield _change_facts(place, item, originals[surplus.index(max(surplus))], "doubled")
 
 
 @loss(
@@ -161,13 +191,23 @@ def _find_left_alone(said: SaidText, request: HistoryRequest) -> OutputItem | No
 
 def find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
     """Find the place of the only message that follows the same transcript as the model's only message did."""
+    sent, originals = _find_turn_in_place(request, history)
+    if len(sent) == len(originals) == 1:
+        yield sent[0][0], originals[0]
+
+
+def _find_turn_in_place(
+    request: HistoryRequest, history: History
+) -> tuple[Sequence[tuple[str, Json]], Sequence[OutputItem]]:
+    """Return the messages that follow the same transcript as those of the only answer to it did, and the latter."""
     replies, length = history.find_continued(request)
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
-    placed = [(place, message_text(item).strip()) for place, item in turn if is_assistant(item)]
-    sent = [place for place, text in placed if text] or [place for place, _ in placed]
-    originals = [(index, item) for reply in replies for index, item in enumerate(reply.output) if is_assistant(item)]
-    if len(sent) == len(originals) == len(replies) == 1:
-        yield sent[0], OutputItem(originals[0][1], replies[0], originals[0][0])
+    placed = [(place, item) for place, item in turn if is_assistant(item)]
+    sent = [(place, item) for place, item in placed if message_text(item).strip()] or placed
+    if len(replies) != 1:
+        return sent, ()
+    output = enumerate(replies[0].output)
+    return sent, [OutputItem(item, replies[0], index) for index, item in output if is_assistant(item)]
 
 
 def describe_damage(was: str, now: str) -> str:
@@ -175,6 +215,8 @@ def describe_damage(was: str, now: str) -> str:
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
+    if now != was and _BLANK.fullmatch(now):
+        return "as a placeholder for an empty text"
     if now != was and (now in PRINTED_NOTHING or PRINTED_OBJECT.fullmatch(now) or is_printed_in(was, now)):
         return "as a printed value"
     if how := describe_encoding(was, now):

@@ -126,6 +126,9 @@ def test_the_losses_that_are_known() -> None:
             "sent-changed",
             "item-dropped",
             "format-dropped",
+            "settings-dropped",
+            "tools-doubled",
+            "reasoning-omitted",
         ),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
