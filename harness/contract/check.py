@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from types import GeneratorType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -125,7 +126,8 @@ def run_rules(rules: Iterable[Rule], call: WorldCall, is_exempt: IsExempt | None
     subject = partial(getattr, call)
     for rule in rules:
         assert rule.check is not None  # the schema finds the violations of a rule without a function
-        for facts in rule.check(*map(subject, rule.needs)):
+        found = rule.check(*map(subject, rule.needs))
+        for facts in found if isinstance(found, GeneratorType) else ({},) * bool(found):
             error = rule.error_for(facts)
             if is_exempt is None or not is_exempt(rule, facts, error):
                 return Violation(rule, error, facts)

@@ -110,7 +110,7 @@ class WorldView(Protocol):
 
 
 Facts = Mapping[str, Any]
-RuleCheck = Callable[..., Iterable[Facts]]
+RuleCheck = Callable[..., bool | Iterable[Facts]]
 """Finds violations: the facts of each, which fill the placeholders of the error."""
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Facts] | bool | None])
 
@@ -343,13 +343,11 @@ def _make_rule(
 
 
 def _as_check(function: Callable[..., Any]) -> RuleCheck | None:
-    """Return what yields the facts of violations; None for a function without a body."""
+    """Return a function that yields the facts of violations or says whether there is one; None for one without a body."""
     signature = inspect.signature(function)
     if [*signature.parameters] == [name for name in CHECK_PARAMETERS if name in signature.parameters]:
-        if inspect.isgeneratorfunction(function):
+        if inspect.isgeneratorfunction(function) or signature.return_annotation in (bool, "bool"):
             return function
-        if signature.return_annotation in (bool, "bool"):
-            return lambda *members: ({},) if function(*members) else ()
         if signature.return_annotation in (None, "None") and not signature.parameters:
             return None
     raise RegistrationError(

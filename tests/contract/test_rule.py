@@ -85,9 +85,7 @@ class TestADeclaration:
 
     def test_a_rule_without_placeholders_says_whether_a_request_violates_it(self) -> None:
         declare(error=ApiError(400, "No cheese."), rejects=[{"input": "cheese?"}])(is_hungry)
-        check = RULES["is_hungry"].check
-        assert check
-        assert [[*check("hungry")], [*check("full")]] == [[{}], []]
+        assert RULES["is_hungry"].check is is_hungry
 
     def test_a_declaration_gives_the_function_back(self) -> None:
         assert declare()(cheese) is cheese

@@ -1,5 +1,6 @@
 """A report in every form: what stands in it, and that each form is what its readers take."""
 
+import importlib
 import json
 import re
 import sys
@@ -15,7 +16,7 @@ import typer
 from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
-from harness.cli.report import report, with_format_options
+from harness.cli.program import to_typer
 from harness.core.errors import ConfigError
 from harness.core.text import escape_controls
 from harness.explain.model import ReportFinding
@@ -360,8 +361,10 @@ def test_a_format_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
     assert why_unwritable(tmp_path / "a.txt") == ""
     assert why_unwritable(tmp_path / "a.doc") == "its suffix must be one of .json .html .xml .sarif .md .txt."
+    monkeypatch.delitem(sys.modules, "harness.cli.report", raising=False)
+    monkeypatch.delattr("harness.cli.report", raising=False)
     app = typer.Typer()
-    app.command()(with_format_options(report.__wrapped__))
+    app.command()(to_typer(importlib.import_module("harness.cli.report").report))
     done = CliRunner().invoke(app, [str(tmp_path / "a.json"), "--plain", str(tmp_path / "a.txt")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "a.txt").read_text() == "1 tests"

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from types import GeneratorType
 from typing import Any
 
 import pytest
 
 from harness.contract import check as contract
 from harness.contract.call import WorldCall
-from harness.contract.rule import Rule
+from harness.contract.rule import Facts, Rule
 from harness.core.exchange import Request
 
 PLANNED_BY = ("method", "operation", "dialect", "schema")
@@ -115,12 +116,12 @@ class Excesses(dict[str, set[str]]):
         }
         if "transcript" in rule.needs:
             watched["transcript"] = WatchedParts(call.transcript, reads, "transcript", {})
-        facts = list(rule.check(*[watched.get(name) or getattr(call, name) for name in rule.needs]))
+        found = _found(rule, [watched.get(name) or getattr(call, name) for name in rule.needs])
         self.watched.add(rule.id)
         self.met[rule.id] |= reads
         if excess := {"transcript" if name.startswith("transcript.") else name for name in reads} - rule.reads:
             self.setdefault(rule.id, set()).update(excess)
-        if facts != list(rule.check(*[getattr(call, name) for name in rule.needs])):
+        if found != _found(rule, [getattr(call, name) for name in rule.needs]):
             self.setdefault(rule.id, set()).add("(something past its watch)")
 
 
@@ -139,3 +140,9 @@ def excesses(monkeypatch: pytest.MonkeyPatch) -> Excesses:
 
     monkeypatch.setattr(contract, "run_rules", run_watched)
     return noted
+
+
+def _found(rule: Rule, members: list[Any]) -> bool | list[Facts]:
+    """Return what a rule finds: whether there is a violation, or the facts of each."""
+    found = rule.check(*members)
+    return list(found) if isinstance(found, GeneratorType) else bool(found)
