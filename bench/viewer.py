@@ -21,7 +21,7 @@ from typing import Any
 from bench.servers import CACHE
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Exchange, Json, Request
-from harness.explain.model import Cause
+from harness.explain.cause import Cause
 from harness.report.report import RunFacts
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.build_run import assemble_run, fill_page

@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # what `typing` calls so, without the time it takes to im
 if TYPE_CHECKING:
     from harness.analysis.surfaced import surfaced as surfaced
     from harness.api.models import Model as Model
-    from harness.drive.counted import counted as counted
+    from harness.drive.counted_functions import counted as counted
     from harness.world.mock import Mock as Mock
     from harness.world.world import World as World
 
@@ -24,7 +24,7 @@ _LAZY = {
     "Mock": "harness.world.mock",
     "Model": "harness.api.models",
     "World": "harness.world.world",
-    "counted": "harness.drive.counted",
+    "counted": "harness.drive.counted_functions",
     "surfaced": "harness.analysis.surfaced",
 }
 """What is loaded when it is first asked for: a test run that does not need it starts faster."""

@@ -13,7 +13,7 @@ import pytest
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError, Section, name_section
-from harness.explain.model import Cause, CauseKind
+from harness.explain.cause import Cause, CauseKind
 from tests.support.command_line import run_cli
 from tests.support.sources import ROOT, sources, texts_in
 

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 from harness.analysis.collect_replies import ids_of_call
-from harness.analysis.surface import (
+from harness.analysis.result_readers import (
     Surface,
     get_member,
     merge_surfaces,

@@ -15,7 +15,7 @@ import orjson
 
 import harness.analysis.framework_results  # noqa: F401  (registers every reader)
 from harness.analysis.call_ledger import call_arguments
-from harness.analysis.surface import PARTS, Surface, read
+from harness.analysis.result_readers import PARTS, Surface, read
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.json_values import as_string

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from harness.answers.echo import (
+from harness.answers.echoed_values import (
     echo_cache_options,
     echo_metadata,
     echo_moderation,

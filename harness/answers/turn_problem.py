@@ -19,10 +19,10 @@ from harness.api.responses import MULTI_AGENT_BETA, enables_agents
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import all_tools, declared_tools
 from harness.contract.compile_schema import compile_request_schema
+from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
-from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items.kind import ITEMS, Item
 

@@ -209,7 +209,7 @@ def manual(options: ManualOptions) -> None:
 
     Without a section, the sections are listed.
     """
-    from harness.report.manual import SECTIONS, read_section
+    from harness.report.troubleshooting import SECTIONS, read_section
 
     if not options.section:
         print_text("\n".join(SECTIONS))

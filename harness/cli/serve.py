@@ -18,7 +18,7 @@ from urllib.parse import quote
 import typer
 
 from harness.cli.program import ExitCode, call_on_signals, print_note, print_text
-from harness.cli.serve_command import run_with_mock
+from harness.cli.serve_and_run import run_with_mock
 from harness.cli.serve_options import (
     ANY_KEY,
     TOKEN_VARIABLE,
@@ -266,8 +266,8 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
 
 
 def _make_mock(options: ServeOptions) -> MockApi:
+    from harness.core.advice_wording import JSON, PYTHON_FILE
     from harness.core.dates import CONTRACT_DATE, parse_as_of
-    from harness.core.vocabulary import JSON, PYTHON_FILE
     from harness.faults.transmission import parse_pace
     from harness.overrides.project_file import load_overrides
     from harness.unscripted.default_model import small_talk

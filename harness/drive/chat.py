@@ -22,7 +22,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json, SentTurn, ToolRuns
 from harness.core.text import item_text, pluralize, quote, summarize_item
 from harness.drive.clients import import_openai
-from harness.drive.counted import RECORDINGS
+from harness.drive.counted_functions import RECORDINGS
 from harness.items.kind import CALL_OF_OUTPUT
 from harness.items.transcript import input_items
 from harness.server.deadline import run_within

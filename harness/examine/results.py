@@ -18,7 +18,7 @@ from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
 from harness.examine.adapter import Declaration
 from harness.examine.case import AREAS, ClientCase
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.report.api_coverage import merge_coverage
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, sanitize_value

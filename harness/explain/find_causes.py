@@ -8,7 +8,7 @@ from harness.analysis.loss import Lost
 from harness.analysis.path import PathClaim
 from harness.core.exchange import Exchange
 from harness.explain import mistakes, refusal, turn
-from harness.explain.model import Cause, ReportFinding
+from harness.explain.cause import Cause, ReportFinding
 from harness.explain.turn import stray_cause
 from harness.world.world import World
 

@@ -5,9 +5,9 @@ from harness.analysis.client_mistake import ClientMistake, SeenClient, client_mi
 from harness.analysis.judgement import ALLOW, STRICT
 from harness.analysis.loss import Lost
 from harness.analysis.receivers import FoundMistake, mistakes_of
+from harness.core.advice_wording import Vocabulary
 from harness.core.errors import COMMAND
-from harness.core.vocabulary import Vocabulary
-from harness.explain.model import Cause, ReportFinding
+from harness.explain.cause import Cause, ReportFinding
 from harness.world.refusals import REQUEST_ID_HEADERS
 from harness.world.world import World
 

@@ -18,7 +18,7 @@ from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.text import pluralize, quote, shorten, shorten_json
 from harness.explain import missing_outputs
-from harness.explain.model import Cause, ReportFinding
+from harness.explain.cause import Cause, ReportFinding
 from harness.world.refusals import ExpectedRefusal
 from harness.world.world import World
 

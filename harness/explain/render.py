@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from harness.analysis.flow import Flow
 from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.analysis.loss import Lost
+from harness.core.advice_wording import Vocabulary
 from harness.core.exchange import Exchange, answer_error
 from harness.core.json_values import as_object
 from harness.core.text import escape_controls, pluralize, shorten, summarize_input
-from harness.core.vocabulary import Vocabulary
+from harness.explain.cause import Cause
 from harness.explain.find_causes import find_causes
-from harness.explain.model import Cause
 from harness.explain.refusal import describe_sources
 from harness.world.mock import Mock
 from harness.world.world import World

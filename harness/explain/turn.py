@@ -10,20 +10,20 @@ from typing import Any
 
 from harness.analysis.lanes import asks_model, is_probe
 from harness.contract.rules.http.access import mask_key
+from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, Problem, describe_code
 from harness.core.exchange import Answer, Exchange, Request, Stray, answer_error
 from harness.core.json_values import as_object, as_string, is_model
 from harness.core.text import pluralize, shorten, show, summarize_item
-from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
-from harness.explain.model import Cause, ReportFinding
+from harness.explain.cause import Cause, ReportFinding
 from harness.items import message
 from harness.items.kind import Item
 from harness.items.transcript import Transcript, resolve_transcript
 from harness.world.refusals import StrayLog
 from harness.world.route import Matcher, Repeated, Route
-from harness.world.routed import RoutedPath
+from harness.world.routed_requests import RoutedPath
 from harness.world.world import World
 
 SAME_REQUEST = "an unread stream, an answer that is not awaited and a retry after a timeout each take one"

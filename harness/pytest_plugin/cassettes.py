@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteMode, CassetteSession
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
     from harness.verify.recorded_script import RecordedScript
     from harness.world.mock import Mock
     from harness.world.route import Turn
@@ -217,7 +217,7 @@ def fail_with_hint(item: pytest.Item, hint: str) -> Iterator[None]:
     try:
         yield
     except HarnessError as problem:
-        from harness.explain.model import Cause
+        from harness.explain.cause import Cause
 
         root, said = f"{item.config.rootpath.as_posix()}/", problem.problem
         where = "\n".join(line.strip().replace(root, "") for line in said.shown)

@@ -25,7 +25,7 @@ from harness.pytest_plugin.options import CAUSES_STASH_KEY, SESSION_ENV, session
 if TYPE_CHECKING:
     from pluggy import Result
 
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
     from harness.world.world import World
 
 _MAX_CHAIN = 20
@@ -49,8 +49,8 @@ def fail_for(item: pytest.Item, *causes: Cause, details: str = "") -> NoReturn:
 
 def render_failure(causes: Sequence[Cause], details: str = "") -> str:
     """Render the causes of a failed test, and details of them."""
+    from harness.core.advice_wording import PYTHON
     from harness.core.text import escape_controls
-    from harness.core.vocabulary import PYTHON
     from harness.explain.render import render_causes
 
     return escape_controls("\n\n".join(filter(None, [render_causes(causes, PYTHON), details])))
@@ -58,7 +58,7 @@ def render_failure(causes: Sequence[Cause], details: str = "") -> str:
 
 def cause_of_error(item: pytest.Item, error: BaseException) -> Cause:
     """Build the cause of a test that only its error explains, at the last line of the project before the error."""
-    from harness.explain.model import Cause, raised_cause
+    from harness.explain.cause import Cause, raised_cause
 
     places = project_lines(error)
     where = (

@@ -72,7 +72,7 @@ def set_session_environment(config: pytest.Config) -> None:
     if session_server(config):
         return
     from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
-    from harness.server.on_demand import OnDemandServer
+    from harness.server.lazy_server import OnDemandServer
 
     server = config.stash[SERVER_STASH_KEY] = OnDemandServer(partial(_make_session_api, config))
     config.add_cleanup(server.stop)
@@ -131,7 +131,7 @@ def start_server(config: pytest.Config) -> Server:
 def open_mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     """Open the World of a test under its own key during a `with` block."""
     from harness.api.http.dialects import API_ROOTS
-    from harness.drive.counted import record_runs
+    from harness.drive.counted_functions import record_runs
 
     options = marks.read_marker_options(request.node)
     dialect = options.get("dialect")
@@ -192,7 +192,7 @@ class WorldExplorer:
 
     @contextmanager
     def _fresh(self) -> Iterator[Mock]:
-        from harness.drive.counted import record_runs
+        from harness.drive.counted_functions import record_runs
         from harness.world.refusals import StrayLog
 
         api, world = self.api, self.world

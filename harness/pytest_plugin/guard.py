@@ -21,7 +21,7 @@ from harness.pytest_plugin.options import SESSION_ENV, session_server
 if TYPE_CHECKING:
     from pluggy import Result
 
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
 
 
 class LiveApiUnreachable(ConnectionRefusedError):
@@ -106,7 +106,7 @@ def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
 
 def _explain(item: pytest.Item, address: str) -> Cause:
     """Explain a connection to the live API: the test, the line of the client, the line of the request, and the fix."""
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
 
     host, root = address.partition(":")[0], str(item.config.rootpath)
     fixtures = _fixture_codes(item)

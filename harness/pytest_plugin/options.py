@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from harness.explain.model import Cause
-    from harness.server.on_demand import OnDemandServer
+    from harness.explain.cause import Cause
+    from harness.server.lazy_server import OnDemandServer
     from harness.world.world import World
 
 ENV_INI = "harness_env"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pluggy import Result
 
     from harness.analysis.loss import Lost
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
     from harness.world.world import World
 
 _LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[int, ...], list["Lost"]]]()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
-    from harness.explain.model import ReportFinding
+    from harness.explain.cause import ReportFinding
     from harness.report.forecast import Outlook
     from harness.report.report import Report, ReportCase, Totals, UnknownModels
     from harness.world.world import World
@@ -205,7 +205,7 @@ class _Reporter:
     def _list_outlook(self) -> list[str]:
         if not self.outlook:
             return []
-        from harness.explain.model import ReportFinding
+        from harness.explain.cause import ReportFinding
         from harness.report.forecast import outlook_lines
 
         ahead = {test: summary.get(_AHEAD, ()) for test, summary in self.summaries.items()}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteSession
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
 
 MAX_UNPLAYED = 6
 """How many exchanges are listed at most."""
@@ -59,9 +59,9 @@ def _find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
         return None
     if read_marker_options(item)["unused"] == "allow" or (used and not _is_of_this_test_alone(item, session.path)):
         return None
+    from harness.core.advice_wording import PYTHON
     from harness.core.text import pluralize
-    from harness.core.vocabulary import PYTHON
-    from harness.explain.model import Cause
+    from harness.explain.cause import Cause
 
     name = Path(os.path.relpath(session.path, item.config.rootpath)).as_posix()
     left = total - used

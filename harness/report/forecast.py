@@ -19,7 +19,7 @@ from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.exchange import Json, Request
 from harness.core.text import pluralize, quote
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.world.world import World
 
 EVERY_DAY = "all"

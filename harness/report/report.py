@@ -21,7 +21,7 @@ from harness.core.exchange import ROUTED, Json
 from harness.core.json_values import as_object
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, quote
-from harness.explain.model import (
+from harness.explain.cause import (
     Cause,
     FindingKind,
     ReportFinding,

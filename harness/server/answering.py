@@ -17,7 +17,7 @@ from harness.core.exchange import Answer, Request
 from harness.faults import ScriptedRefusal
 from harness.foundry.answer import read_in_dialect, show_in_dialect
 from harness.world.api_call import ApiCall
-from harness.world.routed import RoutedPath
+from harness.world.routed_requests import RoutedPath
 from harness.world.websocket_state import AnyWorld
 from harness.world.world import World
 

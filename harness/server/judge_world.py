@@ -7,8 +7,8 @@ from typing import NamedTuple
 from harness.analysis.judgement import LossPolicy
 from harness.analysis.loss import LOSSES, Lost
 from harness.core.text import pluralize
+from harness.explain.cause import Cause
 from harness.explain.find_causes import find_causes, find_suspects
-from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
 from harness.report.report import count_unknown_models, unknown_model_lines
 from harness.world.mock import Mock

@@ -10,11 +10,11 @@ from time import perf_counter, time
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, check_dialect
+from harness.core.advice_wording import Vocabulary
 from harness.core.dates import parse_as_of
 from harness.core.exchange import EMPTY_MAPPING
 from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
-from harness.core.vocabulary import Vocabulary
 from harness.foundry.blobs import signing_key
 from harness.world.mock import Mock
 from harness.world.refusals import StrayLog

@@ -27,11 +27,11 @@ from harness.server.answering import answer_routed, call_handler, check_and_answ
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
-from harness.server.prepared import PreparedRequests
+from harness.server.shared_checks import PreparedRequests
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SOCKET_PATHS, SocketSession
 from harness.world.mock import Mock
-from harness.world.routed import find_routed
+from harness.world.routed_requests import find_routed
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import GivenOptions, World, WorldOptions
 

@@ -10,7 +10,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from harness import items
-from harness.answers.echo import echo_tools
+from harness.answers.echoed_values import echo_tools
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.turn_problem import NAMED_TOOLS, match_tools
 from harness.api.project_types import MEMORY_TOOLS, PROJECT_TOOLS

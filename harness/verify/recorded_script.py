@@ -36,7 +36,7 @@ from harness.core.text import pluralize
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.websockets import to_http_interactions
 from harness.world.mock import Mock
-from harness.world.routed import make_routed
+from harness.world.routed_requests import make_routed
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.lines import (
     Code,

@@ -25,7 +25,7 @@ from harness.core.delivery import Delivery
 from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Answer, Json, Request
 from harness.core.limits import paused_collection
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
 from harness.report.forecast import NOTHING_ASKED, Outlook

@@ -16,8 +16,7 @@ from harness.core.exchange import Json, ToolRuns
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import escape_controls, shorten
 from harness.core.webhooks import WebhookDelivery
-from harness.explain.mistakes import read_original
-from harness.explain.model import (
+from harness.explain.cause import (
     Cause,
     ReportFinding,
     causes_of_findings,
@@ -25,6 +24,7 @@ from harness.explain.model import (
     group_entries,
     raised_cause,
 )
+from harness.explain.mistakes import read_original
 from harness.explain.turn import summarize_unused
 from harness.items import message
 from harness.items.kind import Item, render_without_id
@@ -47,7 +47,7 @@ from harness.viewer.pool import Pool, cleaner_of
 from harness.viewer.show_exchange import ExchangeShower, began_at, relative_path, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
 from harness.world.route import Route
-from harness.world.routed import RoutedPath
+from harness.world.routed_requests import RoutedPath
 from harness.world.scripting.lines import line_of
 from harness.world.world import World
 

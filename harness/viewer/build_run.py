@@ -20,8 +20,8 @@ from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.json_values import as_object
 from harness.core.text import escape_controls, escape_values
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.manual import sections_in
 from harness.report.report import WRONG_OUTCOMES, Report, ReportCase, RunFacts, unknown_model_lines
+from harness.report.troubleshooting import sections_in
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case, document, group_causes
 from harness.viewer.compared import Comparison
 from harness.viewer.json_form import from_json, to_text

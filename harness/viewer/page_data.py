@@ -296,7 +296,7 @@ class ShownCall:
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """A finding: see `harness.explain.model.ReportFinding`."""
+    """A finding: see `harness.explain.cause.ReportFinding`."""
 
     kind: str
     expected: bool

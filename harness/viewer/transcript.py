@@ -14,8 +14,8 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.surfaced import is_similar
 from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, objects_in
+from harness.explain.cause import ReportFinding
 from harness.explain.missing_outputs import find_unpaired
-from harness.explain.model import ReportFinding
 from harness.viewer.page_data import TranscriptItem
 from harness.viewer.pool import Pool
 

@@ -27,7 +27,7 @@ from harness.world.mcp_server import McpServer, build_server
 from harness.world.refusals import ExpectedRefusal
 from harness.world.resources import make_resource
 from harness.world.route import Matcher, Route, Turn
-from harness.world.routed import make_routed
+from harness.world.routed_requests import make_routed
 from harness.world.webhooks import FAULTS, NO_COURIER, Webhooks, check_names
 from harness.world.world import World
 

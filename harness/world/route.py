@@ -19,13 +19,13 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.answers.prompt import TOOL_BRINGERS
 from harness.answers.response import check_item, check_response_members
 from harness.api.http.bodies import copy_body
+from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.delivery import Fault
 from harness.core.errors import NOWHERE, Place, ScriptError, describe_code, find_calling_place, raise_as_script_error
 from harness.core.exchange import Json, Request
 from harness.core.json_values import Dumpable, as_string, objects_in
 from harness.core.registry import named_arguments
 from harness.core.text import show
-from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message

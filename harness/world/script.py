@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.contract.call import WorldCall
+from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.delivery import Fault, Pace, Pause
 from harness.core.errors import NOWHERE, NoTurn, Place, Problem, ScriptError, find_calling_place
 from harness.core.exchange import Json, Request
 from harness.core.registry import suggest_name
 from harness.core.text import item_text, pluralize, shorten, show
-from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
 from harness.faults.transmission import find_pace
 from harness.items.kind import Item

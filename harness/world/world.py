@@ -22,6 +22,7 @@ from harness.api.resources.files import File, Uploads
 from harness.contract.overrides import Overrides
 from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
+from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate, Pace, ReturnedAnswer, SendLog, SendRecord
 from harness.core.errors import ConfigError, Problem
@@ -29,7 +30,6 @@ from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request
 from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, Limits, drop_before, drop_oldest
 from harness.core.registry import suggest_name
-from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.core.webhooks import WebhookDelivery
 from harness.items.kind import id_prefix
 from harness.world.exploration import Explorer
@@ -38,7 +38,7 @@ from harness.world.prompt_cache import PromptCache
 from harness.world.quotas import Quotas, make_quotas
 from harness.world.refusals import MAX_SHOWN, NO_STRAYS, HeardStrays, RefusalLedger, StrayLog
 from harness.world.route import Route
-from harness.world.routed import RoutedPath
+from harness.world.routed_requests import RoutedPath
 from harness.world.script import Fallback, Script, TurnLog
 from harness.world.store import PendingResponse, Store, empty_store
 from harness.world.webhooks import Webhooks

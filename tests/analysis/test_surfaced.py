@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 from harness import surfaced
-from harness.analysis.surface import READERS, Surface, find_registered, read, register_reader, to_plain_json
+from harness.analysis.result_readers import READERS, Surface, find_registered, read, register_reader, to_plain_json
 from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Json
 from harness.core.replies import ModelReply

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report

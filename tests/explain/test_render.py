@@ -6,8 +6,8 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES, Case, Rule
-from harness.core.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
-from harness.explain.model import Cause
+from harness.core.advice_wording import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
+from harness.explain.cause import Cause
 from harness.explain.refusal import refusal_cause
 from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, NO_LIMIT, render_cause, render_causes
 from harness.verify.examples import play_case

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from harness.core.advice_wording import JSON
 from harness.core.errors import Problem
-from harness.core.vocabulary import JSON
 from harness.explain.turn import TriedRoute, miss_cause, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi

@@ -8,7 +8,7 @@ import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.errors import ConfigError
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.report.forecast import Outlook, outlook_lines
 from harness.world.world import World
 from tests.support.checked import request

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from harness.cli.program import to_typer
 from harness.core.errors import ConfigError
 from harness.core.text import escape_controls
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.report.api_coverage import api_surface, merge_coverage
 from harness.report.formats import FORMATS, ReportFormat, render_report, why_unwritable, write_report
 from harness.report.formats.github import annotation_commands

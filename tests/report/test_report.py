@@ -9,8 +9,8 @@ import pytest
 
 from harness.api.models import Model
 from harness.core.exchange import ReceivedRequest
+from harness.explain.cause import ReportFinding
 from harness.explain.find_causes import collect_findings
-from harness.explain.model import ReportFinding
 from harness.explain.refusal import unasked_causes
 from harness.explain.render import render_section
 from harness.faults import hang_up

@@ -15,7 +15,7 @@ from harness.contract.check import Checked, Violation, check
 from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
 from harness.core.exchange import Json, Request
-from harness.server.prepared import Prepared, prepare
+from harness.server.shared_checks import Prepared, prepare
 from harness.verify.examples import EXAMPLE_HEADERS, play_case
 from harness.verify.run import verify_recordings
 from harness.world.api_call import ApiCall

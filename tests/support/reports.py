@@ -8,7 +8,7 @@ from typing import Any
 from harness.analysis.loss import losses_of
 from harness.core.exchange import Json
 from harness.ending import TurnLine
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.items import message
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.fill_case import fill_case as fill_report_case

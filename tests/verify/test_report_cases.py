@@ -10,7 +10,7 @@ import pytest
 
 from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
-from harness.explain.model import ReportFinding
+from harness.explain.cause import ReportFinding
 from harness.items import message
 from harness.report.api_coverage import measure_coverage
 from harness.report.formats.json_file import read_report

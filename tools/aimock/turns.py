@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
+from harness.core.advice_wording import render_json
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
-from harness.core.vocabulary import render_json
 from harness.world.scripting.lines import shortest_arguments
 from harness.world.scripting.validation import OBJECT, TEXT, TEXT_LIST, InvalidData, ValueForm, check_list, errors_at
 

@@ -327,7 +327,7 @@ export interface ShownCall {
   readonly output: string;
 }
 
-/** A finding: see `harness.explain.model.ReportFinding`. */
+/** A finding: see `harness.explain.cause.ReportFinding`. */
 export interface ShownFinding {
   readonly kind: string;
   readonly expected: boolean;

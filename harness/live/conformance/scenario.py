@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from harness.core.advice_wording import render_json
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
-from harness.core.vocabulary import render_json
 from harness.live.http import ServerReply
 
 QUESTION = "What is the capital of France? Answer in one word."

@@ -7,9 +7,9 @@ from typing import Any
 
 from harness.api.responses import PENDING_STATUSES, SOCKET
 from harness.contract.compile_schema import compile_schema
+from harness.core.advice_wording import render_json
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
-from harness.core.vocabulary import render_json
 from harness.live.conformance.scenario import (
     QUESTION,
     Claim,

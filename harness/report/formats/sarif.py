@@ -8,7 +8,7 @@ import orjson
 
 from harness.core.exchange import Json
 from harness.core.text import escape_controls
-from harness.explain.model import Cause
+from harness.explain.cause import Cause
 from harness.report.report import Failure, Report, documentation_of
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

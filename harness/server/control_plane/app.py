@@ -17,11 +17,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
+from harness.core.advice_wording import render_json
 from harness.core.errors import COMMAND, HarnessError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
-from harness.core.vocabulary import render_json
 from harness.server.control_plane import changes, reads
 from harness.server.control_plane.live import events, worlds
 from harness.server.control_plane.requests import BODIES, Worker, api_of, mock_of

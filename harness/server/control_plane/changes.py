@@ -9,12 +9,12 @@ import orjson
 from fastapi import Request
 
 from harness.analysis.surfaced import describe_difference
+from harness.core.advice_wording import VOCABULARIES
 from harness.core.delivery import Pause, StepGate
 from harness.core.errors import HarnessError, Place, ScriptError
 from harness.core.exchange import Exchange, Json, ReceivedRequest, SentTurn
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import show
-from harness.core.vocabulary import VOCABULARIES
 from harness.explain.turn import summarize_turn
 from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object, snapshot_of, worker_of
 from harness.server.mock_api import CONTROL_ROOT

@@ -16,12 +16,12 @@ from starlette.requests import ClientDisconnect
 
 from harness.api.http.bodies import find_duplicate_name
 from harness.api.http.dialects import AZURE, OPENAI
+from harness.core.advice_wording import VOCABULARIES
 from harness.core.bounded_input import MAX_INTEGER_LENGTH
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.text import show
-from harness.core.vocabulary import VOCABULARIES
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock

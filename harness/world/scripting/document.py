@@ -16,12 +16,12 @@ from typing import Any
 
 import yaml
 
+from harness.core.advice_wording import JSON, render_json
 from harness.core.bounded_input import MAX_NESTING, find_excess
 from harness.core.delivery import Fault
 from harness.core.errors import NOWHERE, Place, ScriptError
 from harness.core.exchange import Json
 from harness.core.text import show
-from harness.core.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine
 from harness.faults import Refusal
 from harness.items.kind import Item

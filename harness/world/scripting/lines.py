@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from harness.answers.response import check_item
+from harness.core.advice_wording import render_json
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, dump_set, is_model
-from harness.core.vocabulary import render_json
 from harness.ending import ENDINGS, RESPONSE_LINES, TurnLine, empty, failed, incomplete, line_from_wire
 from harness.faults import FAULTS, NON_ITEM_LINES
 from harness.items import message

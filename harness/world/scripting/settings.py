@@ -31,10 +31,10 @@ from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
+from harness.core.advice_wording import render_json
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Answer, Json
 from harness.core.ids import Ids
-from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
 from harness.world.refusals import ANY

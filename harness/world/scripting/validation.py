@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from harness.core.advice_wording import render_json, word_in_json
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text import show
-from harness.core.vocabulary import render_json, word_in_json
 
 PathStep = str | int
 """The name of a member, or the index of an entry."""

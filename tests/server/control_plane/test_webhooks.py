@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.vocabulary import JSON
+from harness.core.advice_wording import JSON
 from harness.core.webhooks import DEFAULT_SECRET
 from harness.items import message
 from harness.server.http_server import Server, serve_in_thread

@@ -18,10 +18,10 @@ from harness.ending import failed, incomplete
 from harness.endpoints.request import read_request
 from harness.faults import cut, hang_up, rate_limit, server_error
 from harness.items import function_call, message, reasoning, web_search_call
-from harness.server import prepared
+from harness.server import shared_checks
 from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
-from harness.server.prepared import PreparedRequests
+from harness.server.shared_checks import PreparedRequests
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
 from harness.world.api_call import ApiCall
@@ -35,9 +35,9 @@ TIMES = 4
 
 
 def test_a_value_that_is_stored_again_takes_its_room_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = prepared.RepeatCache[str, int]()
+    cache = shared_checks.RepeatCache[str, int]()
     cache.put("a", 1, 0)
-    monkeypatch.setattr(prepared, "MAX_CACHE_SIZE", 2 * cache._size)
+    monkeypatch.setattr(shared_checks, "MAX_CACHE_SIZE", 2 * cache._size)
     for number in range(3):
         cache.put("a", number, 0)
     cache.put("b", 3, 0)
@@ -343,7 +343,7 @@ def test_no_other_header_decides_about_a_request_whose_key_is_known() -> None:
     }
     headers = {name.removeprefix("request.headers.") for name in reads if name.startswith("request.headers.")}
     of_the_key = {"authorization", "api-key"}
-    assert headers - of_the_key <= set(prepared.DECISIVE_HEADERS)
+    assert headers - of_the_key <= set(shared_checks.DECISIVE_HEADERS)
 
 
 def test_the_journal_tells_requests_apart(api: MockApi, mock: Mock) -> None:
@@ -401,8 +401,8 @@ def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(membe
 
 
 def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "MAX_CACHE_SIZE", 3 * 9_000)
-    monkeypatch.setattr(prepared, "MAX_SEEN", 8)
+    monkeypatch.setattr(shared_checks, "MAX_CACHE_SIZE", 3 * 9_000)
+    monkeypatch.setattr(shared_checks, "MAX_SEEN", 8)
     bodies = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(6)]
     for body in bodies:
         send_again(api, body)
@@ -413,7 +413,7 @@ def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.M
 
 
 def test_a_long_body_is_not_kept(api: MockApi, mock: Mock) -> None:
-    body = {"model": "gpt-4.1", "input": "word " * prepared.MAX_BODY}
+    body = {"model": "gpt-4.1", "input": "word " * shared_checks.MAX_BODY}
     send_again(api, body)
     assert not is_kept(api, body)
 

@@ -6,7 +6,7 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
-from harness.core.vocabulary import JSON, PYTHON, PYTHON_FILE, render_json
+from harness.core.advice_wording import JSON, PYTHON, PYTHON_FILE, render_json
 from harness.explain.render import render_verdict
 from harness.items import message
 from harness.server.judge_world import judge_world

@@ -15,7 +15,7 @@ import pytest
 from harness import counted
 from harness.analysis.loss import NEXT, PROMPT, call, output
 from harness.core.errors import ConfigError
-from harness.drive.counted import record_runs
+from harness.drive.counted_functions import record_runs
 from harness.items import function_call, message
 from tests.support.in_process import Client
 

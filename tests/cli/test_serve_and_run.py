@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import serve_command
+from harness.cli import serve_and_run
 from harness.cli.serve_options import ServeOptions
 from harness.core.limits import SERVER_THRESHOLDS
 from harness.core.webhooks import DEFAULT_SECRET
@@ -271,8 +271,8 @@ def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.
 
     seen: list[object] = []
     before = gc.get_threshold()
-    monkeypatch.setattr(serve_command, "run_command", look)
-    serve_command.run_with_mock(ServeOptions(command=["true"]), MockApi(), control_access("127.0.0.1", "", []))
+    monkeypatch.setattr(serve_and_run, "run_command", look)
+    serve_and_run.run_with_mock(ServeOptions(command=["true"]), MockApi(), control_access("127.0.0.1", "", []))
     assert seen == [(SERVER_THRESHOLDS, True)]
     assert gc.get_threshold() == before != SERVER_THRESHOLDS
 

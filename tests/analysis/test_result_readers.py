@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.surface import Surface, read
+from harness.analysis.result_readers import Surface, read
 from harness.core.errors import ConfigError
 
 
