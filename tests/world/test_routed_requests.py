@@ -189,7 +189,7 @@ class TestWhatNoRequestTook:
         api = routed([{"a": 1}, Answer(500, "down"), http_error(429, "Later."), raises])
         ask(api)
         world = api.worlds["sk-a"]
-        place = f"test_routed.py:{raises.__code__.co_firstlineno}"
+        place = f"test_routed_requests.py:{raises.__code__.co_firstlineno}"
         assert render_verdict(world) == (
             "3 answers of mock.route were never used.\n"
             "  where   route('POST', '/embeddings'): 500 'down'\n"
