@@ -230,7 +230,7 @@ class TestAFunction:
         said = answer.body["error"]["message"]
         assert (answer.status, answer.headers["x-should-retry"]) == (418, "false")
         assert said.startswith("route('POST', '/embeddings'): its function raised KeyError: 'no', at ")
-        assert f"at test_routed.py:{raises.__code__.co_firstlineno + 1}, in raises: return" in said
+        assert f"at test_routed_requests.py:{raises.__code__.co_firstlineno + 1}, in raises: return" in said
         assert [str(problem) for _, problem in api.worlds["sk-a"].problems] == [said]
 
     @pytest.mark.parametrize(
