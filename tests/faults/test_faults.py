@@ -33,7 +33,10 @@ WHOLE = 11
 AZURE = {"api-key": "key-of-azure"}
 
 
-TOOLS = [*functions("f"), {"type": "custom", "name": "run"}, {"type": "web_search"}]
+WITH_TOOLS: Json = {
+    "model": "gpt-5",
+    "tools": [*functions("f"), {"type": "custom", "name": "run"}, {"type": "web_search"}],
+}
 
 
 def asked(client: Client, *turns: Any, **members: Any) -> Answer:
@@ -113,9 +116,9 @@ class TestWhatWasToldSoFar:
         ],
     )
     def test_the_output_of_a_cut_stream_is_the_sum_of_its_deltas(self, client, item, last, at, told):
-        kinds = types(streamed(client, item, tools=TOOLS))
+        kinds = types(streamed(client, item, **WITH_TOOLS))
         after = len(kinds) - kinds[::-1].index(last)
-        found = streamed(client, cut(item, after=after), tools=TOOLS).body["output"][0]
+        found = streamed(client, cut(item, after=after), **WITH_TOOLS).body["output"][0]
         for step in at:
             found = found[step]
         assert found == told
@@ -128,7 +131,7 @@ class TestWhatWasToldSoFar:
         assert [note["file_id"] for note in part["annotations"]] == ["file-1"]
 
     def test_what_was_told_so_far_passes_over_events_that_add_nothing(self, client):
-        answer = streamed(client, cut(web_search_call("news"), after=5), tools=TOOLS)
+        answer = streamed(client, cut(web_search_call("news"), after=5), **WITH_TOOLS)
         assert types(answer)[-1] == "web_search_call.searching"
         assert answer.body["output"][0]["type"] == "web_search_call"
 
