@@ -261,7 +261,11 @@ def item_from_wire(wire: Json) -> Item:
     if not isinstance(wire, dict):
         raise ScriptError(f"{show(wire)} is not an item. Pass an object with a 'type'.")
     if str(wire.get("type")) not in ITEMS:
-        raise ScriptError(f"type is {show(wire.get('type'))}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
+        is_part = wire.get("type") in ("output_text", "refusal")
+        raise ScriptError(
+            f"type is {show(wire.get('type'))}{', which is content of a message' if is_part else ''}. "
+            f"An item's type is one of: {', '.join(sorted(ITEMS))}."
+        )
     with _prefix_errors(wire["type"]):
         dropped = ("type", "id", "status") if wire.get("status") in STATUSES_FROM_RESPONSE else ("type", "id")
         return _build_item(ITEMS.find(wire["type"]), {name: wire[name] for name in wire if name not in dropped})

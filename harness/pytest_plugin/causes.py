@@ -7,13 +7,15 @@ of another plugin, a token over plain HTTP.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from itertools import pairwise
 from time import monotonic, sleep
 from traceback import walk_tb
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -250,10 +252,19 @@ def _name_hint(error: BaseException) -> str:
     failed = next((cause for cause in error_chain(error) if isinstance(cause, ImportError)), None)
     if failed is None or str(failed.name).partition(".")[0] != "harness":
         return ""
+    if near := _find_nearest(str(failed), sys.modules.get(str(failed.name))):
+        return f"Did you mean {near!r}?"
     return (
         "The `harness` that was imported is the one of responses-harness. One of the project's own needs another name; or\n"
         "run `pytest -p no:responses_harness`, which leaves the mock out."
     )
+
+
+def _find_nearest(message: str, module: ModuleType | None) -> str:
+    """Return the name in a module that is nearest to the one that could not be imported; empty if none is near."""
+    missing = re.match(r"cannot import name '(\w+)'", message)
+    names = getattr(module, "__all__", None) or [name for name in dir(module) if name[0] != "_"]
+    return next(iter(get_close_matches(missing[1], names, 1)), "") if missing and module else ""
 
 
 def _key_hint(config: pytest.Config, error: BaseException) -> str:

@@ -150,7 +150,7 @@ def test_a_yaml_script_has_routes(tmp_path, mock, ask):
 
 
 @pytest.mark.cause(
-    title="type is 'refusal'. An item's type is one of",
+    title="type is 'refusal', which is content of a message. An item's type is one of",
     place="in test_a_part_is_no_item: mock.script(refusal(",
 )
 def test_a_part_is_no_item(mock, ask):

@@ -141,7 +141,10 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
         [{"role": "assistant", "id": "msg_never", "content": "x"}, HI],
         [{**CALL, "id": "fc_never"}, OUTPUT],
     ],
-    fix="Without `store`, ask for `include: ['reasoning.encrypted_content']` and send the ciphertext back.",
+    fix=(
+        "Without `store`, send the item back with the `encrypted_content` that it had in the answer; the answer has it if "
+        "the request says `include: ['reasoning.encrypted_content']`."
+    ),
 )
 def reasoning_not_found(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """A reasoning item must refer to an item that this key has stored, unless it has a ciphertext or no id.
