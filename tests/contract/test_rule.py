@@ -19,6 +19,7 @@ from harness.contract.rule import (
     reported,
     rule,
 )
+from harness.contract.rules import sort_rules
 from harness.core.errors import ApiError, RegistrationError
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -124,6 +125,11 @@ class TestADeclaration:
         made = RULES["holes"]
         assert (made.check, made.keyword, made.area) == (None, keyword, "test_rule")
         assert made.doc == "Cheese has holes.\n\nMany."
+
+    def test_an_area_has_a_place_of_precedence(self) -> None:
+        declare()(cheese)
+        with pytest.raises(RegistrationError, match="rules of test_rule: add the area to AREAS"):
+            sort_rules()
 
 
 class TestARefusal:

@@ -7,6 +7,7 @@ stored state, the transcript, an empty input, the model's features. Within an ar
 from collections.abc import Mapping
 
 from harness.contract.rule import RULES
+from harness.core.errors import RegistrationError
 from harness.core.registry import import_modules
 
 MODULES = (
@@ -73,6 +74,10 @@ ITEMS_MEMBER: Mapping[str, str] = {
 
 def sort_rules() -> None:
     """Put all rules in order of precedence, after another package has declared its own."""
+    if unknown := {rule.area for rule in RULES.values()}.difference(AREAS):
+        raise RegistrationError(
+            f"rules of {', '.join(sorted(unknown))}: add the area to AREAS, at its place of precedence"
+        )
     ordered = sorted(RULES.items(), key=lambda named: AREAS.index(named[1].area))
     RULES.clear()
     RULES.update(ordered)
