@@ -20,7 +20,7 @@ CASES = {
     "agents": "hand-off* guardrail* nested* approval-* mcp-approval-*",
     "errors": "400 401 404 429-quota 429-retry-after-ms 500-once 500-always 500-after-a-call 503-once reset-once cut-body",
     "streams": "cut-after-[06] cut-within-an-event error-event",
-    "dialects": "text tool session citation content-filter project-agent*",
+    "dialects": "text tool session citation content-filter project-*",
 }
 MODES = ["plain,replay", "stream,chain", "stream,stateless", "plain,conversation", "azure", "foundry"]
 """Half of all at OpenAI: each way and each state."""
