@@ -16,7 +16,7 @@ from harness.drive.run_program import run_program
 from tests.clients.cells import GREEN, Environment, Suite, function_of
 from tests.clients.environments import prepared, python_of
 
-KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SYSTEMROOT")
+KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "SYSTEMROOT")
 """What the tests see of the environment outside: no key, no proxy, no home with settings in it."""
 QUIET: Mapping[str, str] = {
     "ANONYMIZED_TELEMETRY": "false",

@@ -36,10 +36,14 @@ def read_environments(file: Path = EXAMINED) -> Iterator[tuple[str, Environment]
 
 
 def examine_release(
-    adapter: str, environment: Environment, cases: Sequence[ClientCase], modes: Iterable[str] = ()
+    adapter: str,
+    environment: Environment,
+    cases: Sequence[ClientCase],
+    modes: Iterable[str] = (),
+    cache: Path | None = None,
 ) -> ClientResult:
-    """Run cases against the release that an environment has, in all modes or in some."""
-    folder = prepared(environment)
+    """Run cases against the release that an environment has, kept in a cache, in all modes or in some."""
+    folder = prepared(environment, cache)
     os.environ.update(QUIET)
     os.environ["EXAMINE_NODE_PROJECT"] = str(folder)
     _, *rest = command_for(adapter)

@@ -32,5 +32,6 @@ def test_a_release_does_what_is_published(request: pytest.FixtureRequest) -> Non
     adapter = request.config.getoption("--environment")
     newest = next(packages for name, packages in read_environments() if name == adapter)
     chosen = select_cases(",".join(f"{area}/{name}" for area, names in CASES.items() for name in names.split()))
-    found = examine_release(adapter, newest, [replace(case, seconds=SECONDS) for case in chosen], MODES)
+    cache = request.config.getoption("--node-modules").parent.parent
+    found = examine_release(adapter, newest, [replace(case, seconds=SECONDS) for case in chosen], MODES, cache)
     assert "\n".join(find_differences(PAGE.read_text(encoding="utf-8"), found)) == ""
