@@ -123,6 +123,8 @@ TOKEN_PATTERN = re.compile(
 """The forms of keys and tokens of many issuers."""
 SHORTEST_TOKEN = 15
 """How many characters these have at least: most texts in JSON are shorter."""
+_SPACED_TOKENS = ("Bearer", "-----BEGIN")
+"""What begins the tokens that contain white space; all others are one word."""
 
 SECRET_HEADERS = frozenset(
     {
@@ -155,9 +157,16 @@ def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
         # Longest first: one secret may be part of another.
         for secret in sorted(secrets, key=len, reverse=True) if secrets else ():
             value = value.replace(secret, HIDDEN)
-        return TOKEN_PATTERN.sub(HIDDEN, value) if len(value) >= SHORTEST_TOKEN else value
+        return TOKEN_PATTERN.sub(HIDDEN, value) if _may_contain_token(value) else value
     if isinstance(value, list | tuple):
         return [redact(element, secrets) for element in value]
     if isinstance(value, Mapping):
         return {redact(name, secrets): redact(member, secrets) for name, member in value.items()}
     return value
+
+
+def _may_contain_token(text: str) -> bool:
+    """Return whether a text has a word as long as a token: prose rarely has, and the pattern is slow."""
+    return len(text) >= SHORTEST_TOKEN and (
+        max(map(len, text.split()), default=0) >= SHORTEST_TOKEN or any(start in text for start in _SPACED_TOKENS)
+    )

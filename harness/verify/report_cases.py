@@ -136,7 +136,8 @@ class CaseWriter:
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
         """Add the exchange that is judged next, with its record in the file and the World before it."""
-        journal = self._worlds.setdefault(recorded.file, World(recorded.file))
+        if (journal := self._worlds.get(recorded.file)) is None:
+            journal = self._worlds[recorded.file] = World(recorded.file)
         exchange = None
         with suppress(Exception):  # the judge reports a rule that fails
             if exchanged := rebuild_exchange(recorded, world):

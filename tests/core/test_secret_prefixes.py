@@ -28,3 +28,12 @@ def test_what_has_the_form_of_a_key_is_hidden_though_nobody_named_it() -> None:
 def test_no_token_is_shorter_than_a_text_that_is_searched() -> None:
     assert re._parser.parse(TOKEN_PATTERN.pattern).getwidth()[0] == SHORTEST_TOKEN
     assert redact("sk-" + "a1" * 6) == HIDDEN
+
+
+def test_a_token_of_several_words_is_hidden_however_short_they_are() -> None:
+    assert redact("send Bearer a1b2c3d4 now") == f"send {HIDDEN} now"
+    assert redact("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYD\n-----END PRIVATE KEY-----") == HIDDEN
+
+
+def test_a_token_that_is_one_word_is_hidden_among_short_words() -> None:
+    assert redact("send sk-a1a1a1a1a1a1 now") == f"send {HIDDEN} now"
