@@ -166,7 +166,8 @@ def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
 
 
 def _may_contain_token(text: str) -> bool:
-    """Return whether a text has a word as long as a token: prose rarely has, and the pattern is slow."""
+    """Return whether a text has a token or the beginning of one: only long words are searched, as the pattern is slow."""
     return len(text) >= SHORTEST_TOKEN and (
-        max(map(len, text.split()), default=0) >= SHORTEST_TOKEN or any(start in text for start in _SPACED_TOKENS)
+        any(start in text for start in _SPACED_TOKENS)
+        or any(TOKEN_PATTERN.search(word) for word in text.split() if len(word) >= SHORTEST_TOKEN)
     )

@@ -343,7 +343,8 @@ class History:
 
     def is_only_agent(self, request: HistoryRequest) -> bool:
         """Return whether all replies so far went to the agent of this request."""
-        return {*self.agents.values()} <= {self._find_lane(request)}
+        own = self._find_lane(request)
+        return all(lane == own for lane in self.agents.values())
 
     def is_same_agent(self, one: HistoryRequest, other: HistoryRequest) -> bool:
         """Return whether two requests come from the same agent."""
