@@ -40,6 +40,7 @@ _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the clie
     ],
     keeps=[
         ask("P > T C", "P T C O", **STATELESS),
+        ask("P > T C", "P C O"),
         ask("P > T C", chained("O")),
         ask("P > T C", "P T C O > A", "P C O A N", **STATELESS),
         ask(body("P", **STATELESS), body("P C O", model="gpt-4.1"), turns=["T C"]),
@@ -60,13 +61,15 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
         "Until the next user message, send the reasoning back with the call that followed it (with `store: false` its "
         "`encrypted_content`, which the client has to `include`), or chain the requests."
     ),
+    strict=True,
     loses=[ask("P > T C", "P C O"), ask("P > T C", "P C O", store=False)],
     keeps=[ask("P > T C", chained("O")), ask("P > T C", "P C O A N")],
 )
 def reasoning_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Within a tool loop a call is sent back without its id and without the reasoning before it.
 
-    The model then reasons anew after each output. Reasoning that comes back as words is another loss.
+    Clients that keep only calls and outputs do so on purpose; the model reasons anew after each output. Reasoning that
+    comes back as words is another loss.
     """
     if history.by_summary.keys().isdisjoint(request.message_letters):
         yield from (facts for is_usable, facts in _find_dropped(request, history) if not is_usable)

@@ -128,7 +128,6 @@ def test_the_losses_that_are_known() -> None:
             "format-dropped",
             "settings-dropped",
             "tools-doubled",
-            "reasoning-omitted",
         ),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
