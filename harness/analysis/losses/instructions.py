@@ -15,10 +15,13 @@ OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
 """Members of a request that refer to instructions stored by the API."""
 _SETTINGS = (
     *("temperature", "top_p", "top_logprobs", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
-    *("reasoning", "store", "truncation", "service_tier"),
+    *("reasoning", "truncation", "service_tier"),
     *("metadata", "prompt_cache_key", "safety_identifier", "user"),
 )
-"""Members that none of 694 recorded requests that answer a call left out; `include` only says what is returned."""
+"""Members that none of 694 recorded requests that answer a call left out.
+
+`include` only says what is returned; who resumes a run elsewhere may store what was not stored before.
+"""
 _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
 _AS_JSON: Json = {"format": {"type": "json_schema", "name": "release", "schema": {"type": "object"}}}
@@ -132,7 +135,7 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     loses=[
         _then(body("P C O", **_AGENT), **_AGENT, temperature=0.2, metadata={"run": "7"}),
         _then({**chained("O"), **_AGENT}, **_AGENT, max_output_tokens=500),
-        _then(body("P C O", **_AGENT), **_AGENT, store=False),
+        _then(body("P C O", **_AGENT), **_AGENT, parallel_tool_calls=False),
     ],
     keeps=[
         _then(body("P C O", **_AGENT, temperature=1), **_AGENT, temperature=0.2),
@@ -140,6 +143,7 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
         _then(body("P C O", **{**_AGENT, "tools": TOOLS[:1]}), **_AGENT, temperature=0.2),
         _then(body("P C O", **_AGENT, model="gpt-4.1-mini"), **_AGENT, temperature=0.2),
         _then(body("P C O N", **_AGENT), **_AGENT, temperature=0.2),
+        _then(body("P C O", **_AGENT), **_AGENT, store=False),
     ],
 )
 def settings_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

@@ -117,7 +117,7 @@ async def test_reasoning(mock, chat, run, options):
 async def test_picture_and_file(mock, openai, run, options):
     mock.script(message("A pixel."))
     pixel = Content.from_uri("https://example.org/pixel.png", media_type="image/png")
-    report = Content.from_data(b"%PDF-1.4 a report", media_type="application/pdf")
+    report = Content.from_data(b"%PDF-1.4 a report", media_type="application/pdf", name="report.pdf")
     asked = Message("user", [Content.from_text("What is this?"), pixel, report])
     result = await run(Agent(openai, default_options=options), asked)
     assert result.text == "A pixel."
