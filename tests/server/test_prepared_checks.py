@@ -46,7 +46,7 @@ def violation_by(prepared: Prepared, call: ApiCall) -> Violation | None:
 
 
 def patch_checks(patch: pytest.MonkeyPatch, function: Any) -> None:
-    for module in ("server.answering", "server.prepared", "verify.judging.judge"):
+    for module in ("server.answering", "server.shared_checks", "verify.judging.judge"):
         patch.setattr(f"harness.{module}.check", function)
 
 
