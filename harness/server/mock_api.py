@@ -71,6 +71,7 @@ class MockApi(KeyedWorlds):
         self.stray_count = 0
         self._reserved = reserved
         self._prepared = PreparedRequests()
+        self.judge = partial(check_and_answer, check=self._prepared.check)
 
     def takes_form(self, method: str, path: str) -> bool:
         """Return whether the body of such a request is a form; `path` is the whole path."""
@@ -101,7 +102,7 @@ class MockApi(KeyedWorlds):
         elif world is not None and world.routed and (routed := find_routed(world.routed, request)):
             request, answer = answer_routed(*routed, world)
         else:
-            answer = check_and_answer(request, world, call_handler, self._prepared.check)
+            answer = self.judge(request, world, call_handler)
 
         # Headers: in the dialect of the request.
         answer = self._add_headers(request, answer, world)
@@ -146,8 +147,7 @@ class MockApi(KeyedWorlds):
         refused = self._refuse_upgrade(request, world)
         if refused is None and world is not None:
             self.request_count += 1
-            judge = partial(check_and_answer, check=self._prepared.check)
-            return SocketSession(ConnectionWorld(world), request, judge, self.observers)
+            return SocketSession(ConnectionWorld(world), request, self.judge, self.observers)
         assert refused is not None  # the contract refuses a request without a World
         answer = self._add_headers(request, refused, world)
         self._note(request, answer, world, time() if answers_client else None, answers_client=answers_client)

@@ -12,7 +12,6 @@ from harness.core.exchange import EMPTY_MAPPING, Answer, ReceivedRequest, Reques
 from harness.core.limits import UNLIMITED
 from harness.ending import DEFAULT_ENDING
 from harness.items.transcript import EMPTY_CHAIN
-from harness.server.answering import check_and_answer
 from harness.server.keyed_worlds import key_of, opens_world
 from harness.server.mock_api import MockApi, key_at
 from harness.world.websocket_state import SILENT_SCRIPT
@@ -50,7 +49,7 @@ class ReplicatedApi(MockApi):
             "empty chain": EMPTY_CHAIN,
             "empty mapping": EMPTY_MAPPING,
             "ending": DEFAULT_ENDING,
-            "judge": check_and_answer,
+            "judge": self.judge,
             "limits": self.options.limits,
             "model": self.options.fallback,
             "models": MODELS,
