@@ -22,8 +22,8 @@ CASES = {
     "streams": "cut-after-[06] cut-within-an-event error-event",
     "dialects": "text tool session citation content-filter project-*",
 }
-MODES = ["plain,replay", "stream,chain", "stream,stateless", "plain,conversation", "azure", "foundry"]
-"""Half of all at OpenAI: each way and each state."""
+MODES = ["plain,replay", "stream,stateless", "azure", "foundry"]
+"""Each way once at OpenAI: the suites of the clients have chains and conversations."""
 SECONDS = 60
 """How long a case may take where others run beside it."""
 
