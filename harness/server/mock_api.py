@@ -27,7 +27,7 @@ from harness.server.answering import answer_routed, call_handler, check_and_answ
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
-from harness.server.shared_checks import PreparedRequests
+from harness.server.shared_checks import SharedChecks
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SOCKET_PATHS, SocketSession
 from harness.world.mock import Mock
@@ -70,7 +70,7 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
-        self._prepared = PreparedRequests()
+        self._prepared = SharedChecks()
         self.judge = partial(check_and_answer, check=self._prepared.check)
 
     def takes_form(self, method: str, path: str) -> bool:

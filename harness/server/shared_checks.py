@@ -181,7 +181,7 @@ class WholeRequest(NamedTuple):
         return Checked(None, call)
 
 
-class PreparedRequests:
+class SharedChecks:
     """A bounded cache of what was decided about the requests of one mock."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from harness.items import function_call, message, reasoning, web_search_call
 from harness.server import shared_checks
 from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
-from harness.server.shared_checks import PreparedRequests
+from harness.server.shared_checks import SharedChecks
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
 from harness.world.api_call import ApiCall
@@ -46,7 +46,7 @@ def test_a_value_that_is_stored_again_takes_its_room_once(monkeypatch: pytest.Mo
     assert (cache.get("a"), cache.get("b"), cache.get("c")) == (None, 3, 4)
 
 
-class NothingKept(PreparedRequests):
+class NothingKept(SharedChecks):
     """Reads and checks each request as if it came first."""
 
     def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
