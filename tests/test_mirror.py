@@ -13,6 +13,7 @@ from tests.support.sources import ROOT, sources
 HARNESS = ROOT / "harness"
 TESTS = ROOT / "tests"
 FUNCTION = re.compile(r"^ *(?:async )?def ", re.M)
+PATH = re.compile(r"(?<=\s)(?:tests|integrations|tools|bench)/[\w./-]+")
 
 FOLDERS = {
     "foundry/": "foundry",  # what a project has, tested over its endpoints
@@ -128,3 +129,9 @@ def test_no_exception_is_listed_in_vain_or_twice():
 
 def test_what_is_tested_elsewhere_is_tested_there():
     assert not [tests for tests in [*TESTED_WITH, *FOLDERS.values()] if not (TESTS / tests).exists()]
+
+
+def test_the_checks_of_a_change_name_paths_that_exist():
+    named = {path for file in (ROOT / ".ci").iterdir() for path in PATH.findall(file.read_text(encoding="utf-8"))}
+    assert "tests/pytest_plugin/test_plugin.py" in named
+    assert not [path for path in named if not (ROOT / path).exists()]
