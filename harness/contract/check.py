@@ -91,7 +91,7 @@ def _check_overruled(call: C, overrides: Overrides, models: Models) -> Checked[C
     violation = check(admitted, is_exempt).violation
     if found := overrides.find_refusal(call.request, models, violation.rule.id if violation else ""):
         refusal, rule, facts = found
-        violation = Violation(rule, rule.error_for(facts), facts)
+        violation = Violation(rule, rule.error.fill(facts), facts)
         acted.append(refusal)
     return Checked(violation, admitted, tuple(acted))
 
@@ -107,7 +107,7 @@ def _omit_exempted(call: C, overrides: Overrides, models: Models) -> tuple[C, li
         if found is None:
             break
         rule, path = rule_for(found.keyword, found.rule), found.path
-        param = rule.error_for(found.facts).param
+        param = rule.error.fill(found.facts).param
         exemption = overrides.find_exemption(rule.id, found.facts, param, admitted, models)
         if exemption is None:
             break
@@ -128,7 +128,7 @@ def run_rules(rules: Iterable[Rule], call: WorldCall, is_exempt: IsExempt | None
         assert rule.check is not None  # the schema finds the violations of a rule without a function
         found = rule.check(*map(subject, rule.needs))
         for facts in found if isinstance(found, GeneratorType) else ({},) * bool(found):
-            error = rule.error_for(facts)
+            error = rule.error.fill(facts)
             if is_exempt is None or not is_exempt(rule, facts, error):
                 return Violation(rule, error, facts)
     return None
@@ -153,7 +153,7 @@ def _relocate_violation(violation: Violation, holder: str) -> Violation:
     place = str(violation.facts.get("path", ""))
     path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
     facts = {**violation.facts, "path": path}
-    error = violation.rule.error_for(facts)
+    error = violation.rule.error.fill(facts)
     return Violation(violation.rule, replace(error, param=holder) if error.param == "input" else error, facts)
 
 
@@ -190,7 +190,7 @@ def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str 
 
 def _to_violation(found: first_violation.SchemaViolation) -> Violation:
     rule = rule_for(found.keyword, found.rule)
-    return Violation(rule, rule.error_for(found.facts), found.facts)
+    return Violation(rule, rule.error.fill(found.facts), found.facts)
 
 
 def rule_for(keyword: str, named: str | None) -> Rule:

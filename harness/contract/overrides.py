@@ -1,6 +1,6 @@
 """Overrides from a user's recordings: exemptions, refusals and members that overrule the mock's rules and schemas.
 
-They are optional for a World. `overrides_file` reads them, `harness.overrides` derives and writes them.
+They are optional for a World. `harness.overrides` derives, reads and writes them.
 """
 
 from __future__ import annotations

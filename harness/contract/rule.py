@@ -67,12 +67,6 @@ class StoreView(Tables, Protocol):
         """Return the items of a response or a conversation; empty for unknown ones."""
 
 
-class WebhooksView(Protocol):
-    """The part of the webhooks that rules may read."""
-
-    endpoints: dict[str, Any]
-
-
 class WorldView(Protocol):
     """The part of a World that rules may read."""
 
@@ -105,7 +99,7 @@ class WorldView(Protocol):
         """The containers."""
 
     @property
-    def webhooks(self) -> WebhooksView | None:
+    def webhooks(self) -> Any:
         """The webhooks, once there are any."""
 
 
@@ -180,10 +174,9 @@ def after(*steps: Example, turns: Sequence[Any] = (), sent: Sequence[Json] = ())
 
 
 def _as_case(example: Example) -> Case:
-    if isinstance(example, str):
-        return Case(on=example)
-    body = example if isinstance(example, dict) else {"input": example}
-    return example if isinstance(example, Case) else Case(body)
+    if isinstance(example, Case | str):
+        return example if isinstance(example, Case) else Case(on=example)
+    return Case(example if isinstance(example, dict) else {"input": example})
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +217,6 @@ class Rule:
     def level(self) -> Level:
         """The best evidence level among the sources."""
         return min((source.level for source in self.sources), key=LEVELS.index)
-
-    def error_for(self, facts: Facts) -> ApiError:
-        """Fill the API's error with these facts."""
-        return self.error.fill(facts)
 
 
 RULES: Registry[Rule] = Registry("rule")

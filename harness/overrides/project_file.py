@@ -1,24 +1,18 @@
-"""Finds, reads, scrubs and writes the file with a project's overrides, `contract.yaml`."""
+"""Finds, reads, scrubs, merges and writes the file with a project's overrides, `contract.yaml`."""
 
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Condition, Exemption, Overrides
-from harness.contract.overrides_file import FORMAT, parse_overrides
-from harness.contract.rule import CREATE_RESPONSE
+from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Entry, Exemption, Overrides
 from harness.core.bounded_input import read_bounded
 from harness.core.errors import COMMAND, ConfigError
-from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.secret_prefixes import redact
+from harness.overrides.contract_file import parse_overrides, render_overrides
 
-AnyEntry = Exemption | AddedRefusal | AddedMember
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
 PROJECT_SETTINGS = ("contract",)
@@ -70,7 +64,7 @@ def load_overrides(option: Path | None, root: Path) -> Overrides | None:
     return read_overrides(file) if file else None
 
 
-def with_entries(overrides: Overrides, entries: Iterable[AnyEntry]) -> Overrides:
+def with_entries(overrides: Overrides, entries: Iterable[Entry]) -> Overrides:
     """Return overrides with other entries; the entries of each kind keep their order."""
     listed = list(entries)
     return replace(
@@ -86,7 +80,7 @@ def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
     from harness.cassettes.scrubbing.mask_text import Masker  # late: most processes read a contract but write none
 
     masker = Masker()
-    kept, left_out = list[AnyEntry](), list[str]()
+    kept, left_out = list[Entry](), list[str]()
     for entry in overrides.entries:
         if isinstance(entry, AddedRefusal):
             message = masker.mask_text(str(redact(entry.error.message)))
@@ -99,7 +93,7 @@ def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
     return with_entries(overrides, kept), left_out
 
 
-def _texts_of(entry: AnyEntry) -> Iterator[str]:
+def _texts_of(entry: Entry) -> Iterator[str]:
     """Yield the strings in an entry that come from a recording, except the error message, which may be masked."""
     if isinstance(entry, AddedMember):
         yield entry.at
@@ -143,7 +137,7 @@ def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tu
     return merged, [f"{old.file}:{entry.line}: {describe_entry(entry)}" for entry in gone]
 
 
-def _is_overruled(old: AnyEntry, new: Overrides) -> bool:
+def _is_overruled(old: Entry, new: Overrides) -> bool:
     """Return whether new entries contradict an old entry, or repeat it for all requests it covers."""
     if isinstance(old, Exemption):
         return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
@@ -153,11 +147,11 @@ def _is_overruled(old: AnyEntry, new: Overrides) -> bool:
     return again or any(old.is_contradicted_by(exemption) for exemption in new.exemptions)
 
 
-def _identity(entry: AnyEntry) -> str:
+def _identity(entry: Entry) -> str:
     return repr(replace(entry, seen=(), line=0))
 
 
-def describe_entry(entry: AnyEntry) -> str:
+def describe_entry(entry: Entry) -> str:
     """Describe an entry in one line."""
     if isinstance(entry, Exemption):
         about = f"{entry.rule} does not apply{f' at {entry.at}' if entry.at else ''}"
@@ -191,52 +185,3 @@ def find_unused(overrides: Overrides, acted: Iterable[int], judged: Iterable[str
         for entry in overrides.entries
         if entry.line not in used and entry.seen and any(Path(seen.file).resolve() in files for seen in entry.seen)
     ]
-
-
-HEADER = f"""\
-# What the API did in your recordings, and this release of responses-harness did not know: `{COMMAND} learn` wrote it.
-# Read it, change it, delete what you do not want: docs/learn.md says what each line means.
-"""
-
-
-class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    def ignore_aliases(self, _: Any) -> bool:
-        return True  # a repeated value is written out each time
-
-
-def render_overrides(overrides: Overrides) -> str:
-    """Render overrides as YAML, with a comment at the top."""
-    document = _drop_empty(
-        {
-            "format": FORMAT,
-            "exemptions": [*map(_entry_json, overrides.exemptions)],
-            "refusals": [*map(_entry_json, overrides.refusals)],
-            "members": [*map(_entry_json, overrides.members)],
-        }
-    )
-    return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
-
-
-def _entry_json(entry: AnyEntry) -> Json:
-    if isinstance(entry, AddedMember):
-        about: Json = {"in": entry.root, "at": entry.at}
-    elif isinstance(entry, Exemption):
-        about = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words), **_condition_json(entry.condition)}
-    else:
-        error = {"status": entry.error.status, **entry.error.members()}
-        about = {"error": error, "instead": entry.instead, **_condition_json(entry.condition)}
-    return _drop_empty({**about, "seen": [_drop_empty(asdict(exchange)) for exchange in entry.seen]})
-
-
-def _condition_json(condition: Condition) -> Json:
-    when = [
-        _drop_empty({"at": member.at, "value": list(member.values), "is": list(member.kinds), "of": member.of})
-        for member in condition.members
-    ]
-    dialect = condition.dialect if condition.dialect != "openai" else ""
-    operation = condition.on if condition.on != CREATE_RESPONSE else ""
-    return {"operation": operation, "dialect": dialect, "models": list(condition.models), "when": when}
-
-
-def _drop_empty(entry: Json) -> Json:
-    return {name: value for name, value in entry.items() if value not in ("", [], {})}

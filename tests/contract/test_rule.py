@@ -134,11 +134,11 @@ class TestADeclaration:
 
 class TestARefusal:
     def test_a_refusal_may_have_facts_that_resemble_fields(self) -> None:
-        assert declared().error_for({"thing": "{x}", "place": "{"}).message == "No {x}."
+        assert declared().error.fill({"thing": "{x}", "place": "{"}).message == "No {x}."
 
     def test_a_refusal_without_its_facts_is_an_error(self) -> None:
         with pytest.raises(KeyError):
-            declared().error_for({"place": "x"})
+            declared().error.fill({"place": "x"})
 
 
 def test_evidence_counts_at_its_best_level() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.overrides import Overrides
-from harness.contract.overrides_file import parse_overrides
 from harness.core.exchange import Request
+from harness.overrides.contract_file import parse_overrides
 from harness.world.world import World
 from tests.support.recordings import HI, error, exchange, recorded
 

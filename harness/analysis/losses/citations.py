@@ -8,9 +8,10 @@ from typing import Any
 from harness.analysis.history.history import History
 from harness.analysis.history.items import message_text, notes_of
 from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.text_damage import describe_damage, without_citations
 from harness.analysis.history.text_index import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, ask, assistant, loss, user
-from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
+from harness.analysis.losses.text import find_message_in_place
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in

@@ -21,9 +21,9 @@ from harness.analysis.history.items import (
     message_text,
 )
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
+from harness.analysis.history.text_damage import PRINTED_NOTHING, is_doubled
 from harness.analysis.history.text_index import LONGEST_PARSED_TEXT, parse_literal
 from harness.analysis.loss import PROMPT, STATELESS, TEXT, LossFacts, ask, assistant, call, chained, loss, output, user
-from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in

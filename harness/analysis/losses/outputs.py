@@ -9,11 +9,11 @@ from typing import Any
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item
 from harness.analysis.history.request import HistoryRequest, facts_about
+from harness.analysis.history.text_damage import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.analysis.history.text_index import parse_literal
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, ask, body, chained, loss, output
 from harness.analysis.losses.calls import find_hosted
-from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in

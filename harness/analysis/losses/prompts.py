@@ -10,12 +10,12 @@ from unicodedata import normalize
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
 from harness.analysis.history.request import HistoryReply, HistoryRequest
+from harness.analysis.history.text_damage import ELLIPSIS, describe_encoding, is_printed
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import NEXT, PROMPT, TEXT, LossFacts, ask, assistant, loss, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.instructions import instructions_dropped
-from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding, is_printed_in
 from harness.analysis.losses.turns import find_other_roles
 from harness.analysis.losses.user_messages import is_prompt
 from harness.contract.rule import Case
@@ -41,8 +41,6 @@ _ENDS = re.compile(r"""[.:?!…>)\]}|"'`。？！：]\s*$|\n\s*$|^[@/#]\S+\s*$""
 _STARTS = re.compile(r"""^\s*\n|^\s*[<>()\[\]{}|"'`@#—–]|^[.:?!…](?:\s|$)|^[。？！：]""")
 _PUNCTUATION = ".:?!…。？！： "
 """What ends or starts a part of a text, such as a sentence, a paragraph, a tag or a name before a colon."""
-_PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
-_PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
 _RULES: Json = {"role": "developer", "content": "You run operations."}
 _TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
@@ -301,7 +299,7 @@ def _describe_change(turn: _Turn, original: Json, item: Json) -> str:
     was, now = (message_text(message).strip() for message in (original, item))
     if not now:
         return ""
-    if _is_printed(was, now):
+    if is_printed(was, now):
         return f"is now a printed value: {quote(now, 80)}"
     if ("user", now) in turn.reply.request.item_keys and was != now:
         return f"is now another message of the user: {quote(now, 80)}"
@@ -363,14 +361,6 @@ def _is_exchanged(was: str, now: str) -> bool:
 def _is_masked(was: str, now: str) -> bool:
     """Return whether a text has a mark in place of words that were left out on purpose."""
     return bool(ELLIPSIS.search(now) or {*_MASK.findall(now)} - {*_MASK.findall(was)})
-
-
-def _is_printed(was: str, now: str) -> bool:
-    """Return whether a text is what a program prints for a missing value, or for the parts of a message."""
-    if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
-        return False
-    is_list = is_printed_in(was, now) or (bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]")
-    return now in PRINTED_NOTHING or is_list or bool(_PRINTED_PICTURE.search(now) and not _PRINTED_PICTURE.search(was))
 
 
 def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:

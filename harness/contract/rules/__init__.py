@@ -16,7 +16,8 @@ MODULES = (
     *("request.input_items.content", "request.input_items.media", "request.input_items.images"),
     *("request.input_items.references", "request.input_items.pairing"),
     *("request.input_items.input", "request.tool_definitions.function_schemas", "request.tool_definitions.names"),
-    *("request.tool_definitions.tools", "request.tool_definitions.hosted", "request.tool_definitions.deferred"),
+    *("request.tool_definitions.tools", "request.tool_definitions.hosted", "request.tool_definitions.drawing"),
+    *("request.tool_definitions.deferred",),
     *("stored.responses", "stored.threads", "stored.uploads", "stored.files", "stored.vector_stores", "stored.objects"),
 )
 """The modules that declare rules; rules of one area in order of precedence."""

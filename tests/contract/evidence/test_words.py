@@ -49,7 +49,7 @@ class TestABrokenKeyword:
         for fault, violation in broken(root):
             if violation:
                 rule = rule_for(violation.keyword, violation.rule)
-                error = rule.error_for(violation.facts)
+                error = rule.error.fill(violation.facts)
                 assert rule.id != "unexplained", fault
                 assert rule.id in NAMED_ELSEWHERE or str(error.param).startswith(violation.path), fault
                 assert "{path}" not in rule.error.message or f"'{violation.path}'" in error.message, fault
@@ -114,7 +114,7 @@ def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str
     for kind, value in VALUES.items():
         found = first_violation.find_violation("CreateResponse", {**MINIMAL_REQUEST, **replaced(body, path, value)})
         if found and found.keyword == "type" and found.path == place:
-            message = rule_for("type", None).error_for(found.facts).message
+            message = rule_for("type", None).error.fill(found.facts).message
             assert message == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."
             assert not contradicts(expected, kind)
         else:

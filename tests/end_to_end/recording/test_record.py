@@ -18,10 +18,10 @@ from typer.testing import Result
 
 from harness.cassettes.files import lock_cassette, read_cassette
 from harness.cassettes.format.interaction import Interaction
-from harness.contract.overrides_file import parse_overrides
 from harness.core.exchange import ReceivedRequest
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
+from harness.overrides.contract_file import parse_overrides
 from harness.server.mock_api import MockApi
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.files import read_cassette
-from harness.contract.overrides_file import parse_overrides
 from harness.items import message
+from harness.overrides.contract_file import parse_overrides
 from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock

@@ -1,4 +1,4 @@
-"""`contract.yaml`: how a user's recordings contradict the mock, as a file for people to read and review.
+"""`contract.yaml`: how a user's recordings contradict the mock, as text that people read and review.
 
     format: 1
     exemptions:                                # the API accepted it, the mock refuses it
@@ -22,6 +22,7 @@ object), and the type of the object that holds it (`of`). `dialect` is openai un
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from harness.contract.overrides import (
     AddedMember,
     AddedRefusal,
     Condition,
+    Entry,
     Evidence,
     Exemption,
     MemberCondition,
@@ -44,7 +46,8 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.bounded_input import find_excess
 from harness.core.dates import is_day
-from harness.core.errors import ApiError, ConfigError
+from harness.core.errors import COMMAND, ApiError, ConfigError
+from harness.core.exchange import Json
 from harness.core.text import show
 
 FORMAT = 1
@@ -310,3 +313,52 @@ def _nearest(name: object, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     return f"Did you mean {near[0]!r}?" if near else f"It is one of {', '.join(names)}." if len(names) < 12 else ""
+
+
+HEADER = f"""\
+# What the API did in your recordings, and this release of responses-harness did not know: `{COMMAND} learn` wrote it.
+# Read it, change it, delete what you do not want: docs/learn.md says what each line means.
+"""
+
+
+class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    def ignore_aliases(self, _: Any) -> bool:
+        return True  # a repeated value is written out each time
+
+
+def render_overrides(overrides: Overrides) -> str:
+    """Render overrides as YAML, with a comment at the top."""
+    document = _drop_empty(
+        {
+            "format": FORMAT,
+            "exemptions": [*map(_entry_json, overrides.exemptions)],
+            "refusals": [*map(_entry_json, overrides.refusals)],
+            "members": [*map(_entry_json, overrides.members)],
+        }
+    )
+    return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _entry_json(entry: Entry) -> Json:
+    if isinstance(entry, AddedMember):
+        about: Json = {"in": entry.root, "at": entry.at}
+    elif isinstance(entry, Exemption):
+        about = {"rule": entry.rule, "at": entry.at, "words": dict(entry.words), **_condition_json(entry.condition)}
+    else:
+        error = {"status": entry.error.status, **entry.error.members()}
+        about = {"error": error, "instead": entry.instead, **_condition_json(entry.condition)}
+    return _drop_empty({**about, "seen": [_drop_empty(asdict(exchange)) for exchange in entry.seen]})
+
+
+def _condition_json(condition: Condition) -> Json:
+    when = [
+        _drop_empty({"at": member.at, "value": list(member.values), "is": list(member.kinds), "of": member.of})
+        for member in condition.members
+    ]
+    dialect = condition.dialect if condition.dialect != "openai" else ""
+    operation = condition.on if condition.on != CREATE_RESPONSE else ""
+    return {"operation": operation, "dialect": dialect, "models": list(condition.models), "when": when}
+
+
+def _drop_empty(entry: Json) -> Json:
+    return {name: value for name, value in entry.items() if value not in ("", [], {})}

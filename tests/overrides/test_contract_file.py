@@ -4,9 +4,8 @@ import pytest
 
 import harness.foundry  # noqa: F401  (registers every operation)
 from harness.contract.overrides import AddedRefusal, Condition, Evidence, Exemption, MemberCondition, Overrides
-from harness.contract.overrides_file import parse_overrides
 from harness.core.errors import ApiError, ConfigError
-from harness.overrides.project_file import render_overrides
+from harness.overrides.contract_file import parse_overrides, render_overrides
 
 STATUS = MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message")
 WHEN = Condition(models=("o3",), members=(STATUS,))
