@@ -20,7 +20,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.core.replies import ModelReplies, ModelReply, annotations_of, sum_token_counts, text_parts, token_counts
-from harness.core.text import quote, shorten, show
+from harness.core.text import count_shared, quote, shorten, show
 
 POSITIONS = ("start_index", "end_index")
 QUOTING_TYPES = ("file_citation",)
@@ -136,10 +136,7 @@ def describe_text_change(what: str, shown: str, original: str) -> str:
         return f"{what} changed: the result has more than {quote(original)}: {quote(shown, 200)}"
     if not is_similar(original, shown):
         return f"{what} lost: {quote(original)} is not in the result, which is {quote(shown)}"
-    at = next(
-        (place for place, (before, after) in enumerate(zip(original, shown, strict=False)) if before != after),
-        len(original),
-    )
+    at = count_shared(original, shown)
     return (
         f"{what} changed at character {at}: the model said {quote(original[at:])}, the result has {quote(shown[at:])}"
     )

@@ -16,7 +16,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from traceback import StackSummary, walk_tb
@@ -303,6 +303,17 @@ def raise_as_script_error(problem: BaseException, what: str, where: str = "") ->
     if isinstance(problem, HarnessError):
         raise ScriptError(f"{where}{said}", frames) from problem
     raise ScriptError(f"{what}{said}", frames, "Correct that line, or what it expects of the request.") from problem
+
+
+def error_chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, its causes and contexts, and the members of exception groups, each once; the nearest first."""
+    waiting, seen = [error], set[int]()
+    for failed in waiting:
+        if failed is not None and id(failed) not in seen:  # some clients make cycles of causes
+            seen.add(id(failed))
+            yield failed
+            waiting += failed.exceptions if isinstance(failed, BaseExceptionGroup) else ()
+            waiting += (failed.__cause__, failed.__context__)
 
 
 def describe_code(code: Any) -> str:

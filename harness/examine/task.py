@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from harness.core.errors import Malformed
+from harness.core.errors import Malformed, error_chain
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 
@@ -175,16 +175,5 @@ class Outcome:
 
 def describe_error(error: Exception) -> Json:
     """Describe an exception as the `error` of an outcome; `status` is the HTTP status, if there was an answer."""
-    statuses = (status for cause in _causes(error) if (status := getattr(cause, "status_code", None)) is not None)
+    statuses = (status for cause in error_chain(error) if (status := getattr(cause, "status_code", None)) is not None)
     return {"type": type(error).__name__, "message": str(error), "status": next(statuses, None)}
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and its causes, each once."""
-    # Some clients create cycles of causes.
-    met: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in met:
-        yield cause
-        met.add(id(cause))
-        cause = cause.__cause__ or cause.__context__

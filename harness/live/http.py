@@ -18,7 +18,7 @@ from harness.api.http.bodies import decode_answer
 from harness.api.http.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, error_chain
 from harness.core.headers import normalize_headers
 from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.judge import answer_object
@@ -172,7 +172,7 @@ class HttpClient:
     def _describe_fault(self, problem: Exception) -> str:
         if isinstance(problem, (TimeoutError, httpx2.TimeoutException)):
             return f"no whole answer within {self._timeout:g} s"
-        cause = _system_error(problem) or problem
+        cause = next((cause for cause in error_chain(problem) if isinstance(cause, OSError)), problem)
         if isinstance(cause, ConnectionRefusedError):
             return "the connection is refused"
         if isinstance(cause, (ConnectionError, httpx2.RemoteProtocolError)):
@@ -217,15 +217,6 @@ class _Reading:
 def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
     """Encode headers, stripping white space around values, which the HTTP library refuses."""
     return {name.encode(): value.strip(" \t").encode() for name, value in headers.items()}
-
-
-def _system_error(problem: BaseException | None) -> OSError | None:
-    """Find the operating system or TLS error behind an error of the HTTP library."""
-    while problem:
-        if isinstance(problem, OSError):
-            return problem
-        problem = problem.__cause__ or problem.__context__
-    return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from harness.core.errors import HarnessError, name_section
+from harness.core.errors import HarnessError, error_chain, name_section
 from harness.pytest_plugin.client_watch import Line, is_of_project, project_frames
 from harness.pytest_plugin.options import CAUSES_STASH_KEY, SESSION_ENV, session_server
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from harness.explain.cause import Cause
     from harness.world.world import World
-
-_MAX_CHAIN = 20
 
 
 def causes_of(item: pytest.Item) -> Sequence[Cause]:
@@ -81,18 +79,6 @@ def project_lines(error: BaseException) -> list[Line]:
         for code, number in walked
         if is_of_project(code.co_filename)
     ]
-
-
-def error_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its causes, and the members of exception groups."""
-    following: list[BaseException | None] = [error]
-    for _ in range(_MAX_CHAIN):
-        if not following:
-            return
-        if (failed := following.pop(0)) is not None:
-            yield failed
-            following += failed.exceptions if isinstance(failed, BaseExceptionGroup) else ()
-            following.append(failed.__cause__ or failed.__context__)
 
 
 _KEY_IS_MISSING = r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b"

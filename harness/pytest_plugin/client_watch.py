@@ -26,6 +26,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import pytest
 
 from harness.api.responses import END_EVENTS
+from harness.core.errors import error_chain
 
 if TYPE_CHECKING:
     from harness.world.refusals import RefusalLedger
@@ -185,7 +186,7 @@ def note_caught_errors(refusals: RefusalLedger) -> Iterator[None]:
     """Note the errors that a test catches during a `with` block."""
 
     def note(error: BaseException | None) -> None:
-        for related in _related_errors(error):
+        for related in error_chain(error):
             with suppress(Exception):  # any class may be raised, with anything as its `response`
                 refusals.note_caught(_answer_headers(related))
 
@@ -226,18 +227,6 @@ def _replaced(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callab
         yield
     finally:
         setattr(owner, name, own)
-
-
-def _related_errors(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, its causes and contexts, and the members of groups, each once."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        if (each := waiting.pop()) is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        waiting += [each.__cause__, each.__context__]
-        waiting += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
 
 
 def _answer_headers(error: BaseException) -> Any:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.pytest_plugin.causes import error_chain, fail_for, note_causes, render_failure
+from harness.core.errors import error_chain
+from harness.pytest_plugin.causes import fail_for, note_causes, render_failure
 from harness.pytest_plugin.client_watch import Line, asking_client, asking_frames, find_clients, find_origin, show_line
 from harness.pytest_plugin.options import SESSION_ENV, session_server
 

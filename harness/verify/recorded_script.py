@@ -20,7 +20,7 @@ from harness.api.http import bodies
 from harness.api.http.dialects import path_below_root
 from harness.api.operations import find_operation
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.format.serializer import dump_yaml
+from harness.cassettes.format.readable_yaml import dump_yaml
 from harness.cassettes.recording.as_script import (
     is_model_request,
     lines_of_broken_stream,

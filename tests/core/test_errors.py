@@ -22,6 +22,7 @@ from harness.core.errors import (
     ScriptError,
     describe_code,
     describe_raised,
+    error_chain,
     find_calling_place,
     install_command,
     missing_extra,
@@ -188,6 +189,14 @@ def test_code_is_named_with_its_place() -> None:
     assert describe_code(talk) == describe_code(talk()) == f"talk ({HERE}:{line})"
     assert describe_code(len) == "len"
     assert describe_code(3) == "int"
+
+
+def test_what_led_to_an_error_is_yielded_once_the_nearest_first() -> None:
+    cause, context, member = KeyError("cause"), OSError("context"), TypeError("member")
+    group = ExceptionGroup("group", [member])
+    group.__cause__, group.__context__, cause.__context__ = cause, context, group
+    assert [*error_chain(group)] == [group, member, cause, context]
+    assert [*error_chain(None)] == []
 
 
 def test_a_place_is_that_of_the_user_who_calls() -> None:

@@ -17,7 +17,8 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
-from harness.cassettes.format.serializer import JSON_STYLES, dump_cassette, dump_yaml, parse_cassette, validate_cassette
+from harness.cassettes.format.readable_yaml import dump_yaml
+from harness.cassettes.format.serializer import JSON_STYLES, dump_cassette, parse_cassette, validate_cassette
 from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory
