@@ -140,6 +140,7 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
         "2026-06-04",
     ),
     reported("https://github.com/dotslashderek/jsonschema-llm and four more origins: levels of nesting", "2026-08"),
+    reported("a public probe with its schemas: the root counts as one, 9 objects are taken, 13 refused", "2026-10-02"),
     assumed("that only the objects count as levels, and not the arrays between them"),
     reads=(),
     rejects={

@@ -95,10 +95,14 @@ def verbosity_unsupported(request: Request, family: Model | None) -> Iterator[Js
         "This model is compatible only with 24h extended prompt caching", "prompt_cache_retention", "invalid_parameter"
     ),
     PROBED,
+    reported("https://community.openai.com/t/1387096: gpt-5.6, which takes `24h` and has no use for it", "2026"),
     when="prompt_cache_retention",
     reads=(),
     rejects=[{"model": TERRA, "prompt_cache_retention": "in_memory"}],
-    accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
+    accepts=[
+        {"model": "gpt-4.1", "prompt_cache_retention": "in_memory"},
+        {"model": TERRA, "prompt_cache_retention": "24h"},
+    ],
     fix="Leave it out or ask for `24h`.",
 )
 def retention_unsupported(request: Request, family: Model | None) -> bool:

@@ -169,12 +169,22 @@ def invalid_type() -> None:
     """A value must have the JSON type its place asks for."""
 
 
+_TOOL_TYPES = (
+    "'code_interpreter', 'programmatic_tool_calling', 'function', 'namespace', 'tool_search', 'file_search', "
+    "'web_search_preview', 'web_search_preview_2025_03_11', 'image_generation', 'mcp', 'custom', 'computer', "
+    "'computer_use_preview', 'shell', and 'apply_patch'"
+)
+
+
 @rule(
     phrasing.invalid_value(),
     PROBED,
     keyword="enum",
     rejects={
         ("bogus", "'auto' and 'disabled'"): {"truncation": "bogus"},
+        ("retrieval", _TOOL_TYPES): {"tools": [{"type": "retrieval"}]},
+        ("auto", _TOOL_TYPES): {"tool_choice": {"type": "auto"}},
+        ("1h", "'30m'"): Case({"model": "gpt-5.6-sol", "prompt_cache_options": {"ttl": "1h"}}, as_of="2026-09-20"),
         ("bogus", "'low', 'medium', and 'high'"): {"text": {"verbosity": "bogus"}},
         ("bogus", "'commentary' and 'final_answer'"): [{"role": "assistant", "content": "x", "phase": "bogus"}],
         ("ogg", "'mp3' and 'wav'"): [

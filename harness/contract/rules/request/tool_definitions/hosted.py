@@ -163,7 +163,10 @@ def _differs(skill: Json, header: dict[str, str]) -> bool:
         "gpt-4.1-mini": _offer("gpt-4.1-mini", {"type": "web_search", "filters": {"allowed_domains": ["example.com"]}})
     },
     accepts=[
-        _offer("gpt-5", {"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}),
+        *(
+            _offer(model, {"type": type, "filters": {"allowed_domains": ["example.com"]}})
+            for model, type in (("gpt-5", "web_search"), ("gpt-4o", "web_search_preview"))
+        ),
         _offer("gpt-4.1-mini", {"type": "web_search"}),
     ],
     fix="Leave the filters out, or use a newer model.",
