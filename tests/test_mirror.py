@@ -55,6 +55,7 @@ TESTED_WITH = {
         "world/scripting/settings",
     },
     "server/test_mock_api.py": {"endpoints/request", "server/answering", "world/api_call"},
+    "server/test_webhook_courier.py": {"server/webhook_receivers"},
     "server/websocket/test_session.py": {"world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/circumstances", "verify/judging/mock_answer"},
     "world/test_document.py": {"world/resources", "world/scripting/validation"},

@@ -289,7 +289,7 @@ def _check_client(judgement: str | list[str]) -> None:
 
 
 def _check_webhooks(webhooks: list[dict[str, str]]) -> None:
-    from harness.server.webhooks.receivers import check_url
+    from harness.server.webhook_receivers import check_url
     from harness.world.scripting.document import parse_sent_script
 
     for webhook in webhooks:

@@ -1,8 +1,8 @@
-"""`/threads`: create, retrieve, update and delete."""
+"""`/threads` and `/threads/{thread_id}/messages`: create, list, retrieve, update and delete."""
 
 from collections.abc import Sequence
 
-from harness.api.operations import operation
+from harness.api.operations import Cursors, operation, page
 from harness.api.resources import assistants
 from harness.api.resources.assistants import Thread
 from harness.core.exchange import Answer, Json
@@ -10,6 +10,9 @@ from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
+
+MESSAGES = "/threads/{thread_id}/messages"
+MESSAGE = f"{MESSAGES}/{{message_id}}"
 
 
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
@@ -62,3 +65,57 @@ def delete(call: ApiCall) -> Answer:
 def find_thread(call: ApiCall) -> Thread:
     """Return the thread in the path."""
     return call.store.threads[call.params["thread_id"]]
+
+
+@operation("POST", MESSAGES, body="CreateMessage", answer="Message")
+def create_message(call: ApiCall) -> Answer:
+    """Add a message to a thread."""
+    call.world.tick()
+    (made,) = add_messages(find_thread(call), [call.members], call.world)
+    return Answer(200, made)
+
+
+@operation(
+    "GET",
+    MESSAGES,
+    query="ListMessages",
+    answer="MessageList",
+    cursors=Cursors("message", lambda request, world: find_thread(ApiCall(request, world)).messages),
+)
+def list_messages(call: ApiCall) -> Answer:
+    """List the messages of a thread, newest first unless `order=asc`; with `run_id`, those of that run."""
+    found = list(find_thread(call).messages.values())
+    if run_id := call.query.get("run_id"):
+        found = [message for message in found if message["run_id"] == run_id]
+    return Answer(200, page(found, call.query))
+
+
+@operation("GET", MESSAGE, answer="Message")
+def retrieve_message(call: ApiCall) -> Answer:
+    """Retrieve a message."""
+    return Answer(200, _find_message(call))
+
+
+@operation("POST", MESSAGE, body="UpdateMessage", answer="Message")
+def update_message(call: ApiCall) -> Answer:
+    """Replace the metadata of a message.
+
+    Recorded (2025-09 and 2025-10): only this answer has `file_ids` instead of `attachments`.
+    """
+    known = _find_message(call)
+    changed = known | ({"metadata": assistants.keep_metadata(call.body["metadata"])} if "metadata" in call.body else {})
+    find_thread(call).messages[known["id"]] = changed
+    shown = {"file_ids" if name == "attachments" else name: value for name, value in changed.items()}
+    return Answer(200, {**shown, "file_ids": []})
+
+
+@operation("DELETE", MESSAGE, answer="MessageDeleted")
+def delete_message(call: ApiCall) -> Answer:
+    """Delete a message from its thread."""
+    id = call.params["message_id"]
+    del find_thread(call).messages[id]
+    return Answer(200, {"id": id, "object": "thread.message.deleted", "deleted": True})
+
+
+def _find_message(call: ApiCall) -> Json:
+    return find_thread(call).messages[call.params["message_id"]]

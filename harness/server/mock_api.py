@@ -28,7 +28,7 @@ from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
 from harness.server.shared_checks import SharedChecks
-from harness.server.webhooks.courier import ThreadCourier
+from harness.server.webhook_courier import ThreadCourier
 from harness.server.websocket.session import SOCKET_PATHS, SocketSession
 from harness.world.mock import Mock
 from harness.world.routed_requests import find_routed

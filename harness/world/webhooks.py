@@ -1,6 +1,6 @@
 """The webhooks of a World: the endpoints for ended background responses, scheduled and past deliveries.
 
-Nothing is sent here. Scheduled attempts are data; a `Courier` (`harness.server.webhooks`) takes them, delivers them and
+Nothing is sent here. Scheduled attempts are data; a `Courier` (`server/webhook_courier.py`) takes them, delivers them and
 records the outcome. Time is the World's: a retry is due once `mock.skip` or requests have let enough of it pass.
 
     an event  -> due, once for each endpoint, as its faults say -> delivered

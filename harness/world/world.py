@@ -95,7 +95,7 @@ NONE_FAILED: Mapping[Problem, int] = MappingProxyType({})
 
 
 class Courier(Protocol):
-    """Makes the pending deliveries of a `World`; see `harness.server.webhooks.courier`."""
+    """Makes the pending deliveries of a `World`; see `harness.server.webhook_courier`."""
 
     takes_real_time: bool
 

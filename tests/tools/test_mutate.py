@@ -8,7 +8,7 @@ from tools import mutate
 def test_a_module_is_held_by_the_tests_of_its_name_and_those_that_import_it() -> None:
     found = mutate.tests_of(Path("harness/ending/__init__.py"))
     assert Path("tests/ending/test_ending.py") in found
-    assert Path("tests/server/webhooks/test_courier.py") in found
+    assert Path("tests/server/test_webhook_courier.py") in found
     assert "clients" not in {file.parts[1] for file in found}, "they cannot be collected here"
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import orjson
 
 from harness.core.webhooks import WebhookDelivery
-from harness.server.webhooks.courier import make_attempt
-from harness.server.webhooks.receivers import resolve_receiver
+from harness.server.webhook_courier import make_attempt
+from harness.server.webhook_receivers import resolve_receiver
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
 from responses_harness_cluster.log_entries import HURRY, RECORD, TAKE, LoggedRequest, StoreLost

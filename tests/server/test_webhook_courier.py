@@ -155,7 +155,7 @@ class TestAnApp:
         (delivery,) = mock.deliveries
         assert delivery.status == 500
         assert "KeyError: 'order'" in delivery.error
-        assert "test_courier.py" in delivery.error
+        assert "test_webhook_courier.py" in delivery.error
 
     def test_an_app_that_works_on_after_its_answer_is_waited_for(self, mock):
         done = []

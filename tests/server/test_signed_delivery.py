@@ -7,8 +7,8 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from harness.core.webhooks import DEFAULT_SECRET, Signature, WebhookEvent, make_secret
-from harness.server.webhooks.courier import SignedRequest, make_attempt, sign_delivery
-from harness.server.webhooks.receivers import Answered
+from harness.server.webhook_courier import SignedRequest, make_attempt, sign_delivery
+from harness.server.webhook_receivers import Answered
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
 

@@ -18,7 +18,7 @@ import orjson
 
 from harness.core.errors import describe_raised
 from harness.core.webhooks import WebhookDelivery, make_secret
-from harness.server.webhooks.receivers import DeliveryProblem, Receiver, SignedRequest, post, post_nearby
+from harness.server.webhook_receivers import DeliveryProblem, Receiver, SignedRequest, post, post_nearby
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
 
@@ -45,7 +45,7 @@ class ThreadCourier:
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
         """Return the URL of deliveries, and the receiver to call unless they are posted to it."""
-        from harness.server.webhooks.receivers import resolve_receiver
+        from harness.server.webhook_receivers import resolve_receiver
 
         return resolve_receiver(receiver, path, url)
 
