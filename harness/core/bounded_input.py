@@ -18,6 +18,7 @@ from typing import IO
 import yaml
 
 from harness.core.errors import ConfigError, Malformed
+from harness.core.text import show
 
 LIMIT_VARIABLE = "HARNESS_MAX_RECORDING"
 """The environment variable that raises the limit."""
@@ -132,6 +133,13 @@ MAX_NESTING = 100
 MAX_INTEGER_LENGTH = 400
 """How many characters an integer may have."""
 
+_CONSTRUCTOR = yaml.constructor.SafeConstructor()
+_SCALARS = {
+    f"tag:yaml.org,2002:{name}": _CONSTRUCTOR.yaml_constructors[f"tag:yaml.org,2002:{name}"]
+    for name in ("bool", "int", "float")
+}
+"""What makes a value of a text, by a tag: the text need not be one."""
+
 
 def text_size(text: str) -> int:
     """Return as how many values a text counts."""
@@ -159,6 +167,10 @@ def find_excess(root: yaml.Node) -> tuple[int, str] | None:
             written += size
             if node.tag.endswith(":int") and len(node.value) > MAX_INTEGER_LENGTH:
                 return line, f"an integer of {len(node.value):,} characters; write a string"
+            try:
+                _SCALARS.get(node.tag, yaml.SafeLoader.construct_scalar)(_CONSTRUCTOR, node)
+            except (ValueError, LookupError):
+                return line, f"{show(node.value)} is not a value of the type {node.tag.rpartition(':')[2]}"
             continue
         children = [part for entry in node.value for part in (entry if isinstance(entry, tuple) else (entry,))]
         if is_left:

@@ -9,8 +9,10 @@ from pathlib import Path
 from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Entry, Exemption, Overrides
 from harness.core.bounded_input import read_bounded
 from harness.core.errors import COMMAND, ConfigError
+from harness.core.json_values import as_object
 from harness.core.registry import suggest_name
 from harness.core.secret_prefixes import redact
+from harness.core.text import show
 from harness.overrides.contract_file import parse_overrides, render_overrides
 
 DEFAULT_NAME = "contract.yaml"
@@ -40,9 +42,11 @@ def find_project_file(root: Path, ini: str = "") -> Path | None:
     named = ""
     if settings.is_file():
         try:
-            own = tomllib.loads(settings.read_text(encoding="utf-8")).get("tool", {}).get("harness", {})
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            own = as_object(tomllib.loads(settings.read_text(encoding="utf-8")).get("tool")).get("harness", {})
+        except (ValueError, RecursionError) as problem:  # an integer may be too long, a list too deep
             raise ConfigError(f"{settings}: not readable: {problem}") from None
+        if not isinstance(own, dict):
+            raise ConfigError(f"{settings}: [tool.harness] is a table, got {show(own)}.")
         # A misspelt setting would silently disable what the project relies on.
         for name in own:
             if name not in PROJECT_SETTINGS:

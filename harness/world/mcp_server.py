@@ -64,7 +64,9 @@ class McpServer:
 
     def call(self, name: str, arguments: str, approval_request_id: str | None = None) -> Item:
         """Make a call with its output or error; ScriptError for what a tool's function raises, except a ToolError."""
-        where = f"mcp_call({show(self.label)}, {show(self.find_tool(name, {})['name'])})"
+        if name not in self.results:
+            self.find_tool(name, {})
+        where = f"mcp_call({show(self.label)}, {show(name)})"
         ended: dict[str, Any]
         try:
             ended = {"output": _output_text(_run_tool(self.results[name], arguments, where))}

@@ -47,6 +47,7 @@ MISTAKES = {
     "[1]": "1: a contract is a mapping, got a list.",
     "": "1: a contract needs `format`.",
     "format: [": "2: not YAML: ",
+    "exemptions: []\nformat: !!bool x": "2: not a contract: 'x' is not a value of the type bool.",
     "format: 1\nexemption: []": "2: a contract has no `exemption`. Did you mean 'exemptions'?",
     "format: 1\n? [1]\n: 2\n": "2: a contract has no `[1]`. It is one of format, exemptions, refusals, members.",
     "format: 1\n? {a: 1}\n: 2\n? {a: 1}\n: 2\n": "4: `{a: 1}` is a duplicate key; delete one of them.",

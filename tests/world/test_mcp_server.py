@@ -9,6 +9,8 @@ from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, reasoning
 from harness.world.mcp_server import McpServer, ToolError, build_server, needs_approval
+from harness.world.scripting.document import parse_sent_script
+from tests.support.cpu_time import cpu_time
 from tests.support.in_process import Client, error, user
 from tests.support.tools import functions, mcp_tool
 from tests.support.websockets import Socket
@@ -29,6 +31,12 @@ def test_its_tools_are_shown_as_the_list_of_the_wire():
         {**writes, "description": "Puts a version live.", "input_schema": schema, "name": "deploy"},
         {**writes, "description": "", "input_schema": {"type": "object"}, "name": "status"},
     ]
+
+
+def test_a_server_of_many_tools_is_declared_in_linear_time():
+    with cpu_time() as spent:
+        parse_sent_script({"mcp": {"prod": {f"tool {number}": "up" for number in range(3_000)}}})
+    assert spent.seconds < 2
 
 
 @pytest.mark.parametrize(

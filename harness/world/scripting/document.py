@@ -208,17 +208,14 @@ def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:
         raise InvalidData(str(problem).removeprefix(f"{route}: ")) from problem
 
 
-TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _ScriptLoader(_Loader):  # type: ignore[misc]
     """Loads YAML with JSON's types only: a date stays a string."""
 
-    yaml_implicit_resolvers = {  # noqa: RUF012
-        first: [pair for pair in pairs if pair[0] != TIMESTAMP_TAG]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+
+_ScriptLoader.add_constructor("tag:yaml.org,2002:timestamp", yaml.SafeLoader.construct_scalar)
 
 
 @dataclass(frozen=True, slots=True)
