@@ -325,7 +325,7 @@ def test_every_command_and_option_is_there():
     }
     of_pytest = {"--record", "--harness-report", "--harness-fail-under", "--harness-trace", "--harness-trace-dir"}
     of_pytest |= {"--harness-forecast", "--harness-model"}
-    of_tools = {"--recordings", "--sync", "--diff"}
+    of_tools = {"--recordings", "--sync", "--diff", "--tests", "--slow"}
     assert alone <= of_pytest.union(of_tools, *known.values())
 
 

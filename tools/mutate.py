@@ -1,30 +1,48 @@
 """`python -m tools.mutate PACKAGE…`: changes single expressions of `harness/PACKAGE`, and lists what no quick test notices.
 
 It samples `--count` changes of each package: a comparison or a condition reversed, a number or truth value altered, a
-statement left out, None returned. Each is made in a copy of the checkout and tried with the quick tests that mirror or
-import the module, then those of the package, then those that mirror what imports the module. A run that fails, or takes
-too much CPU time, has noticed it.
+statement left out, None returned. One run in a copy of the checkout tells which of the quick tests below `--tests` (those
+of the packages) execute which lines; each change is then tried with those that execute it. A test that fails, or takes
+too much CPU time, has noticed it. What survives is tried with the slow tests of its package, too, if `--slow` is given.
+
+A function is changed in a fork of that run. What runs on import is changed in its file, and imported anew.
 """
 
 import argparse
 import ast
+import functools
+import gc
+import itertools
 import os
+import pickle
 import random
-import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+import time
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import coverage
 import pytest
 
+SECONDS = 30
+"""How much CPU time the tests take, as measured, that are tried with one change."""
 CPU_SECONDS = 120
-OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+ON_IMPORT = ""
+"""In place of a test: what runs before all of them."""
+IN_FILE = "its function has another closure"
+DIED = "the process died"
+OUT = os.dup(1)
+TIMES = itertools.count(1_500_000_000)
 PAIRS: list[tuple[type[ast.cmpop], type[ast.cmpop]]] = [
     *((ast.Eq, ast.NotEq), (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
 ]
@@ -37,6 +55,7 @@ class Change:
 
     file: Path
     node: ast.stmt | ast.expr
+    statement: ast.stmt
     new: str
 
     def apply(self, text: str) -> str:
@@ -53,13 +72,16 @@ class Change:
 def changes_of(file: Path) -> Iterator[Change]:
     """Yield every change but those of annotations, of classes' decorators and of f-strings (3.11 has no places there)."""
     skipped = set[ast.AST]()
+    statements: dict[ast.AST, ast.stmt] = {}
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        around = node if isinstance(node, ast.stmt) else statements.get(node)
+        statements |= {part: around for part in ast.iter_child_nodes(node) if around}
         kept: list[ast.AST] = [node] if isinstance(node, ast.JoinedStr) else []
         kept += filter(None, [getattr(node, name, None) for name in ("annotation", "returns")])
         kept += node.decorator_list if isinstance(node, ast.ClassDef) else []
         skipped |= {part for root in kept for part in ast.walk(root)}
-        if node not in skipped and isinstance(node, ast.stmt | ast.expr) and (new := _altered(node)):
-            yield Change(file, node, new)
+        if node not in skipped and isinstance(node, ast.stmt | ast.expr) and around and (new := _altered(node)):
+            yield Change(file, node, around, new)
 
 
 def _altered(node: ast.stmt | ast.expr) -> str:
@@ -84,61 +106,210 @@ def _altered(node: ast.stmt | ast.expr) -> str:
     return ""
 
 
-def tests_of(module: Path) -> list[Path]:
-    """Return the test files that mirror a module, or import it; those of clients need environments of their own."""
-    folder = Path("tests", *module.parts[1:-1])
-    mirrors = [folder / f"test_{module.stem}.py"]
-    for place in [place for place in (folder, *folder.parents) if len(place.parts) > 1]:
-        mirrors += [place / f"test_{place.name}.py", place.parent / f"test_{place.name}.py"]
-    found = dict.fromkeys([*mirrors, *importers(module, Path("tests"))])
-    return [file for file in found if file.name.startswith("test_") and file.exists() and file.parts[1] != "clients"]
+@dataclass
+class Measured:
+    """Which tests execute each line of the harness, and how many seconds of CPU time each test takes."""
+
+    lines: dict[str, dict[int, set[str]]]
+    seconds: dict[str, float]
+    modules: set[str]
+
+    def tests_of(self, change: Change) -> list[str]:
+        """Return the tests that execute what a change replaces: first those that mirror the package, the quickest first."""
+        mirror = f"tests/{change.file.parts[1]}/"
+        found = self._executing(change)
+        if ON_IMPORT in found:  # whatever uses the module may notice
+            found = set[str]().union(*self.lines[str(change.file)].values())
+        ordered = sorted(
+            found & self.seconds.keys(), key=lambda test: (not test.startswith(mirror), self.seconds[test], test)
+        )
+        total, chosen = 0.0, list[str]()
+        for test in ordered:
+            total += self.seconds[test]
+            if total < SECONDS or not chosen:
+                chosen.append(test)
+        return chosen
+
+    def runs_on_import(self, change: Change) -> bool:
+        """Return whether a change is of what was run before the first test."""
+        return ON_IMPORT in self._executing(change)
+
+    def _executing(self, change: Change) -> set[str]:
+        lines = self.lines.get(str(change.file), {})
+        for node in (change.node, change.statement):
+            ran = [lines.get(line, set[str]()) for line in range(node.lineno, (node.end_lineno or 0) + 1)]
+            if found := set[str]().union(*ran):
+                return found
+        return set()
 
 
-def importers(module: Path, below: Path) -> list[Path]:
-    """Return the modules below a folder that import a module."""
-    name = ".".join(module.with_suffix("").parts).removesuffix(".__init__")
-    parent, _, last = name.rpartition(".")
-    imported = re.compile(rf"from {re.escape(name)} import|from {re.escape(parent)} import .*\b{last}\b")
-    return [file for file in sorted(below.rglob("*.py")) if imported.search(file.read_text(encoding="utf-8"))]
+@dataclass
+class Loop:
+    """Runs something in place of the tests of a pytest session, once they are collected."""
+
+    function: Callable[[pytest.Session], Any]
+    result: Any = "no test was collected"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run it, unless a module could not be collected."""
+        self.result = "a module cannot be imported" if session.testsfailed else self.function(session)
+        return True
 
 
-def is_noticed(tests: Sequence[Path]) -> bool:
-    """Return whether a run of these tests fails, in a process that has what all runs import."""
+def in_child(function: Callable[[], Any], seconds: float = CPU_SECONDS) -> tuple[bool, Any]:
+    """Return whether a process with so much CPU time came to an end by itself, and what the function returned in it."""
     sys.stdout.flush()
-    if not (child := os.fork()):
-        code: int = 1
-        try:
-            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-            with open(os.devnull, "w") as nowhere:
-                os.dup2(nowhere.fileno(), 1)
-                os.dup2(nowhere.fileno(), 2)
-            code = pytest.main([*OPTIONS, *map(str, tests)])
-        finally:  # a change of the plugin may raise anything
-            os._exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else 1)
-    _, status = os.waitpid(child, 0)
-    return status != 0
+    with tempfile.NamedTemporaryFile() as file:
+        if not (child := os.fork()):
+            code = 1
+            try:
+                resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+                with open(os.devnull, "w") as nowhere:
+                    os.dup2(nowhere.fileno(), 1)
+                    os.dup2(nowhere.fileno(), 2)
+                Path(file.name).write_bytes(pickle.dumps(function()))
+                code = 0
+            finally:  # a change of the plugin may raise anything
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        return (True, pickle.loads(file.read())) if status == 0 else (False, None)
 
 
-@cache
-def pass_unchanged(tests: tuple[Path, ...]) -> bool:
-    """Return whether tests pass without a change; what fails anyway notices nothing, which is printed."""
-    if is_noticed(tests):
-        print(f"fails without a change: pytest {' '.join(map(str, tests))}", flush=True)
-        return False
+def in_session(arguments: Iterable[str], function: Callable[[pytest.Session], Any]) -> Any:
+    """Collect tests, and return what a function makes of them."""
+    loop = Loop(function)
+    pytest.main([*OPTIONS, *arguments], plugins=[loop])
+    return loop.result
+
+
+def first_failing(session: pytest.Session, tests: Iterable[str]) -> str:
+    """Return the first of these tests, or else of all, that fails."""
+    items = {item.nodeid: item for item in session.items}
+    wanted = [items[test] for test in tests or items if test in items]
+    for item, following in zip(wanted, [*wanted[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            return item.nodeid
+    return ""
+
+
+def measure(session: pytest.Session, cover: coverage.Coverage) -> Measured:
+    """Run all tests, and return what each of them executes; what fails without a change notices nothing."""
+    seconds = {}
+    for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+        cover.switch_context(item.nodeid)
+        begun, failed = time.process_time(), session.testsfailed
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed == failed:
+            seconds[item.nodeid] = time.process_time() - begun
+    cover.stop()
+    data, lines = cover.get_data(), dict[str, dict[int, set[str]]]()
+    for file in data.measured_files():
+        contexts = {line: set(tests) for line, tests in data.contexts_by_lineno(file).items()}
+        lines[Path(file).relative_to(Path.cwd()).as_posix()] = contexts
+    return Measured(lines, seconds, {name.partition(".")[0] for name in sys.modules} - {"harness", "tests"})
+
+
+def swap(change: Change) -> bool:
+    """Give each function that a change is in its new code, in this process; return whether that is possible."""
+    whole = change.file.read_text(encoding="utf-8")
+    path = str(change.file.resolve())
+    old, new = [codes_of(compile(text, path, "exec", dont_inherit=True)) for text in (whole, change.apply(whole))]
+    gc.unfreeze()
+    for held in gc.get_objects():
+        if isinstance(held, types.FunctionType) and held.__code__.co_filename == path:
+            code = held.__code__
+            try:
+                held.__code__ = new[code.co_qualname][old[code.co_qualname].index(code)]
+            except (LookupError, ValueError):  # it uses other names of the function around it
+                return False
+        elif isinstance(held, functools._lru_cache_wrapper) and held.__module__.startswith("harness"):
+            held.cache_clear()
     return True
 
 
-def survives(change: Change) -> bool:
-    """Return whether all quick tests pass with a change."""
-    users = [test for user in importers(change.file, Path("harness")) for test in tests_of(user)[:1]]
-    for tests in filter(None, (tests_of(change.file), [Path("tests", change.file.parts[1])], users)):
-        whole = change.file.read_text(encoding="utf-8")
-        change.file.write_text(change.apply(whole), encoding="utf-8")
-        noticed = is_noticed(tests)
-        change.file.write_text(whole, encoding="utf-8")
-        if noticed and pass_unchanged(tuple(tests)):
-            return False
-    return True
+def codes_of(code: types.CodeType) -> dict[str, list[types.CodeType]]:
+    """Return the code of all functions, by their names in full."""
+    found: dict[str, list[types.CodeType]] = {code.co_qualname: [code]}
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            for name, codes in codes_of(part).items():
+                found.setdefault(name, []).extend(codes)
+    return found
+
+
+@dataclass
+class Trial:
+    """Tries changes with the tests that execute them, but those that fail without a change, too."""
+
+    measured: Measured
+    unreliable: set[str] = field(default_factory=set)
+
+    def find_notice(self, change: Change, fails: Callable[[Change | None, list[str]], str]) -> str:
+        """Return which test fails with a change, or what else happens; nothing if it survives."""
+        tests = [test for test in self.measured.tests_of(change) if test not in self.unreliable]
+        while tests and (failing := fails(change, tests)):
+            if failing not in tests or not fails(None, [failing]):
+                return failing
+            self.unreliable.add(failing)
+            tests = tests[tests.index(failing) + 1 :]
+        return ""
+
+
+def fails_in_fork(session: pytest.Session, change: Change | None, tests: list[str]) -> str:
+    """Return which test fails with a change of a function."""
+    ended, failing = in_child(lambda: IN_FILE if change and not swap(change) else first_failing(session, tests))
+    return failing if ended else DIED
+
+
+def fails_in_file(change: Change | None, tests: list[str], *options: str) -> str:
+    """Return which of these tests, or of those that options select, fails with a change of a file: all is imported anew."""
+    file = change.file if change else Path("README.md")
+    whole = file.read_text(encoding="utf-8")
+    write(file, change.apply(whole) if change else whole)
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    ended, failing = in_child(lambda: in_session([*options, *files], lambda session: first_failing(session, tests)))
+    write(file, whole)
+    return failing if ended else DIED
+
+
+def write(file: Path, text: str) -> None:
+    """Write a module, with a time of its own: what Python has compiled of it before is of another time."""
+    file.write_text(text, encoding="utf-8")
+    os.utime(file, times=(next(TIMES),) * 2)
+
+
+def try_in_forks(changes: list[Change], folders: list[str]) -> tuple[Measured, dict[int, str]]:
+    """Measure the tests of folders, and return what notices each change of a function."""
+    cover = coverage.Coverage(data_file=None, config_file=False, source=["harness"])
+    cover.start()
+
+    def run(session: pytest.Session) -> tuple[Measured, dict[int, str]]:
+        _, measured = in_child(lambda: measure(session, cover), seconds=36_000)
+        cover.stop()
+        say(f"{len(measured.seconds)} of {len(session.items)} tests pass, in {sum(measured.seconds.values()):.0f} s")
+        trial, noticed = Trial(measured), dict[int, str]()
+        for number, change in enumerate(changes):
+            if not measured.runs_on_import(change):
+                notice = trial.find_notice(change, functools.partial(fails_in_fork, session))
+                if notice != IN_FILE:
+                    noticed[number] = notice
+                    report(change, notice)
+        return measured, noticed
+
+    found: tuple[Measured, dict[int, str]] = in_session(folders, run)
+    return found
+
+
+def report(change: Change, notice: str) -> None:
+    """Print a change that survives; others only as a sign of life."""
+    say(str(change) if not notice else f"  noticed: {change.file}:{change.node.lineno} by {notice[:100]}")
+
+
+def say(line: str) -> None:
+    """Print a line at once, wherever pytest sends what is printed."""
+    os.write(OUT, f"{line}\n".encode())
 
 
 def main() -> None:
@@ -147,6 +318,8 @@ def main() -> None:
     parser.add_argument("packages", nargs="+", metavar="PACKAGE", help="a package, or a module as api/models.py")
     parser.add_argument("--count", type=int, default=8, help="changes of each package (8)")
     parser.add_argument("--seed", default="1", help="another one samples other changes")
+    parser.add_argument("--tests", nargs="+", metavar="FOLDER", help="the tests that are asked (those of the packages)")
+    parser.add_argument("--slow", action="store_true", help="try what survives with the slow tests of its package")
     options = parser.parse_args()
     tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
     with tempfile.TemporaryDirectory() as folder:
@@ -154,19 +327,38 @@ def main() -> None:
             Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(name, Path(folder, name))
         os.chdir(folder)
-        os.environ |= {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        os.environ["PYTHONPATH"] = folder
         sys.path[:] = [folder, *sys.path[1:]]
-        tried, survived = 0, 0
+        changes = [change for package in options.packages for change in sample(package, options)]
+        folders = options.tests or sorted({f"tests/{change.file.parts[1]}" for change in changes})
+        _, found = in_child(lambda: try_in_forks(changes, folders), seconds=36_000)
+        measured, noticed = found
+        for name in measured.modules:  # so that no process has to import them
+            with suppress(Exception):
+                import_module(name)
+        trial = Trial(measured)
+        for number, change in enumerate(changes):
+            if number not in noticed:
+                noticed[number] = trial.find_notice(change, fails_in_file)
+                report(change, noticed[number])
         for package in options.packages:
-            root = Path("harness", package)
-            files = [root] if root.is_file() else sorted(root.rglob("*.py"))
-            all_changes = [change for file in files for change in changes_of(file)]
-            for change in random.Random(options.seed).sample(all_changes, min(options.count, len(all_changes))):
-                tried += 1
-                if survives(change):
-                    survived += 1
-                    print(change, flush=True)
-            print(f"{package}: {survived} of {tried} survived so far", flush=True)
+            ours = [number for number, change in enumerate(changes) if change.file.is_relative_to(f"harness/{package}")]
+            survivors = [changes[number] for number in ours if not noticed[number]]
+            line = f"{package}: {len(survivors)} of {len(ours)} survived"
+            if options.slow:
+                tests = f"tests/{package.partition('/')[0]}"
+                left = [change for change in survivors if not fails_in_file(change, [], "-m", "slow", tests)]
+                line += f", {len(left)} the slow tests, too: {', '.join(f'{c.file}:{c.node.lineno}' for c in left)}"
+            say(line)
+
+
+def sample(package: str, options: argparse.Namespace) -> list[Change]:
+    """Return some changes of a package, in the order of its lines."""
+    root = Path("harness", package)
+    files = [root] if root.is_file() else sorted(root.rglob("*.py"))
+    found = [change for file in files for change in changes_of(file)]
+    chosen = random.Random(options.seed).sample(range(len(found)), min(options.count, len(found)))
+    return [found[number] for number in sorted(chosen)]
 
 
 if __name__ == "__main__":

@@ -1,21 +1,56 @@
-"""The tool that changes the harness, and which tests it asks whether they notice."""
+"""The tool that changes the harness: what it changes, and which tests notice."""
 
+import ast
+import runpy
 from pathlib import Path
 
 from tools import mutate
 
+TEXT = "def f(a: int = 1) -> bool:\n    return a < 2 and not a\n"
 
-def test_a_module_is_held_by_the_tests_of_its_name_and_those_that_import_it() -> None:
-    found = mutate.tests_of(Path("harness/ending/__init__.py"))
-    assert Path("tests/ending/test_ending.py") in found
-    assert Path("tests/server/test_webhook_courier.py") in found
-    assert "clients" not in {file.parts[1] for file in found}, "they cannot be collected here"
+
+def change_of(file: Path, new: str) -> mutate.Change:
+    return next(change for change in mutate.changes_of(file) if change.new == new)
 
 
 def test_a_change_replaces_one_expression(tmp_path: Path) -> None:
-    text = "def f(a: int = 1) -> bool:\n    return a < 2 and not a\n"
-    (tmp_path / "m.py").write_text(text)
-    changed = {change.apply(text) for change in mutate.changes_of(tmp_path / "m.py")}
+    file = tmp_path / "m.py"
+    file.write_text(TEXT)
+    changed = {change.apply(TEXT) for change in mutate.changes_of(file)}
     returns = ("return None", "return (a < 2 or not a)", "return (a <= 2) and not a", "return a < 2 and bool(a)")
-    expected = {text.replace("return a < 2 and not a", other) for other in returns}
-    assert changed == expected | {text.replace("= 1", "= 2"), text.replace("< 2", "< 3")}
+    expected = {TEXT.replace("return a < 2 and not a", other) for other in returns}
+    assert changed == expected | {TEXT.replace("= 1", "= 2"), TEXT.replace("< 2", "< 3")}
+    assert all(isinstance(change.statement, ast.stmt) for change in mutate.changes_of(file))
+
+
+def test_a_function_is_changed_wherever_it_was_imported(tmp_path: Path) -> None:
+    file = tmp_path / "m.py"
+    file.write_text(TEXT)
+    function = runpy.run_path(str(file))["f"]
+    assert function(2) is False
+    assert mutate.swap(change_of(file, "return None"))
+    assert function(2) is None
+
+
+def test_the_tests_of_a_change_execute_it_the_package_s_own_first() -> None:
+    file = Path("harness/core/text.py")
+    inside, outside = [
+        next(change for change in mutate.changes_of(file) if isinstance(change.statement, kind))
+        for kind in (ast.Return, ast.Assign)
+    ]
+    lines = {inside.node.lineno: {"tests/api/a", "tests/core/slow", "tests/core/b", "tests/core/fails"}}
+    lines[outside.node.lineno] = {mutate.ON_IMPORT}
+    seconds = {"tests/api/a": 0.1, "tests/core/slow": 0.3, "tests/core/b": 0.2, "tests/core/other": 0.1}
+    measured = mutate.Measured({str(file): lines}, seconds, set())
+    assert measured.tests_of(inside) == ["tests/core/b", "tests/core/slow", "tests/api/a"]
+    assert [measured.runs_on_import(change) for change in (inside, outside)] == [False, True]
+    assert measured.tests_of(outside) == measured.tests_of(inside)
+
+
+def test_what_fails_without_a_change_notices_nothing() -> None:
+    change = next(mutate.changes_of(Path("harness/core/text.py")))
+    tests = ["tests/core/a", "tests/core/b"]
+    measured = mutate.Measured({str(change.file): {change.node.lineno: {*tests}}}, dict.fromkeys(tests, 0.1), set())
+    always = mutate.Trial(measured).find_notice(change, lambda _, tests: tests[0])
+    changed = mutate.Trial(measured).find_notice(change, lambda change, tests: tests[-1] if change else "")
+    assert (always, changed) == ("", tests[-1])

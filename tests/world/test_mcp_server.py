@@ -322,29 +322,34 @@ def test_a_call_that_names_what_was_not_approved_is_a_mistake_of_the_script(team
     assert "Leave `approval_request_id` out" in refused.body["error"]["message"]
 
 
-def test_a_call_after_other_items_is_not_the_approved_one_which_comes_first(team):
-    team.mock.script(DEPLOY, [reasoning("**Again**"), DEPLOY], message("Twice."))
-    again = team.answer(team.ask(), True)
-    assert types(again) == [CALLED, "reasoning", ASKED]
-    assert types(team.answer(again, True)) == [CALLED, "message"]
-    assert team.deployed == ["v2", "v2"]
+YES, DONE = (True,), [CALLED, "Done."]
 
 
-def test_an_approved_call_may_follow_one_that_needs_an_approval(team):
-    team.mock.script(DEPLOY, [DEPLOY_V3, DEPLOY], message("Both."))
-    again = team.answer(team.ask(), True)
-    assert types(again) == [ASKED, CALLED]
-    assert types(team.answer(again, True)) == [CALLED, "message"]
-    assert team.deployed == ["v2", "v3"]
-
-
-def test_another_call_after_an_approval_needs_its_own(team):
-    team.mock.script(DEPLOY, DEPLOY_V3, message("Both."))
+@pytest.mark.parametrize(
+    ("turns", "answers", "deployed"),
+    [
+        ([[DEPLOY, message("Out.")], "Done."], [((False,), ["Done."])], []),
+        ([DEPLOY, DEPLOY, "Done."], [((False,), [ASKED]), (YES, DONE)], ["v2"]),
+        ([DEPLOY, DEPLOY_V3, "Done."], [(YES, [CALLED, ASKED]), (YES, DONE)], ["v2", "v3"]),
+        ([DEPLOY, [DEPLOY_V3, DEPLOY], "Done."], [(YES, [ASKED, CALLED]), (YES, DONE)], ["v2", "v3"]),
+        (
+            [DEPLOY, [reasoning("**Again**"), DEPLOY], "Done."],
+            [(YES, [CALLED, "reasoning", ASKED]), (YES, DONE)],
+            ["v2", "v2"],
+        ),
+        ([[DEPLOY, DEPLOY_V3, message("Both.")], "Done."], [((False, True), DONE)], ["v3"]),
+    ],
+    ids=["denied", "asked again", "another", "another first", "after other items", "one of two"],
+)
+def test_what_is_approved_is_called_and_what_is_said_after_a_denial_is_the_next_turn(team, turns, answers, deployed):
+    team.mock.script(*turns)
     asked = team.ask()
-    again = team.answer(asked, True)
-    assert types(again) == [CALLED, ASKED]
-    assert types(team.answer(again, True)) == [CALLED, "message"]
-    assert team.deployed == ["v2", "v3"]
+    for approve, told in answers:
+        asked = team.answer(asked, *approve)
+        output = asked.body["output"]
+        assert [item["content"][0]["text"] if item["type"] == "message" else item["type"] for item in output] == told
+    assert team.deployed == deployed
+    assert sum(approval.executed for approval in team.mock.approvals) == len(deployed)
 
 
 @pytest.mark.parametrize("turns", [[[DEPLOY, message("v2 is out.")]], [DEPLOY, message("v2 is out.")]])
@@ -361,22 +366,6 @@ def test_the_model_may_call_again_after_a_call(team):
     assert types(team.answer(asked, True)) == [CALLED, "message"]
 
 
-def test_denied_the_call_is_not_made_and_the_model_says_something_else(team):
-    team.mock.script([DEPLOY, message("v2 is out.")], message("Not shipped."))
-    denied = team.answer(team.ask(), False)
-    assert types(denied) == ["message"]
-    assert denied.body["output"][0]["content"][0]["text"] == "Not shipped."
-    assert team.deployed == []
-
-
-def test_denied_the_model_may_ask_again(team):
-    team.mock.script(DEPLOY, DEPLOY, message("v2 is out."))
-    again = team.answer(team.ask(), False)
-    assert types(again) == [ASKED]
-    assert types(team.answer(again, True)) == [CALLED, "message"]
-    assert [(approval.approve, approval.executed) for approval in team.mock.approvals] == [(False, 0), (True, 1)]
-
-
 def test_several_at_once_are_all_asked_for(team):
     team.mock.script([DEPLOY, DEPLOY_V3, STATUS, message("All done.")])
     asked = team.ask(tools=[prod_server({"never": {"tool_names": ["status"]}})])
@@ -384,14 +373,6 @@ def test_several_at_once_are_all_asked_for(team):
     done = team.answer(asked, True, True)
     assert types(done) == [CALLED, CALLED, "message"]
     assert [call["output"] for call in done.body["output"][:2]] == ["v2 is live", "v3 is live"]
-
-
-def test_only_approved_calls_are_made_and_the_model_thinks_anew(team):
-    team.mock.script([DEPLOY, DEPLOY_V3, message("Both.")], message("v3 only."))
-    done = team.answer(team.ask(), False, True)
-    assert types(done) == [CALLED, "message"]
-    assert done.body["output"][1]["content"][0]["text"] == "v3 only."
-    assert team.deployed == ["v3"]
 
 
 def test_every_request_must_be_answered(team):

@@ -120,6 +120,13 @@ def test_a_miss_shows_the_closest_recording_with_a_diff():
     ]
 
 
+def test_of_equally_close_recordings_a_miss_shows_the_first_that_was_not_replayed():
+    replay = Replay([over_http({"input": text}, text) for text in "ab"])
+    assert '-  "input": "a"' in played(replay, {"input": "c"}).diff
+    played(replay, {"input": "a"})
+    assert '-  "input": "b"' in played(replay, {"input": "c"}).diff
+
+
 def test_a_long_diff_is_cut():
     miss = Replay([over_http(list(range(200)), {})]).play(asking(list(range(200, 400))))
     assert miss.diff[-1].startswith("… ")
