@@ -118,7 +118,9 @@ class SchemaWalk:
         objects = by_kind["object"]["anyOf"]
         keys = [discriminator_values(root, branch, key) for branch in objects]
         has_other = [_allows_other_keys(root, branch, key) for branch in objects]
-        chosen = {name: branch for branch, names in reversed([*zip(objects, keys, strict=True)]) for name in names}
+        chosen: dict[str, Json] = {}
+        for branch, names in zip(objects, keys, strict=True):  # in the order of errors that list them
+            chosen |= dict.fromkeys((name for name in names if name not in chosen), branch)
         return _Union(
             by_kind,
             key,

@@ -179,10 +179,15 @@ _TOOL_TYPES = (
 @rule(
     phrasing.invalid_value(),
     PROBED,
+    assumed("that lists of types without a report have the order of the SDK's unions, as those with one often have"),
     keyword="enum",
     rejects={
         ("bogus", "'auto' and 'disabled'"): {"truncation": "bogus"},
         ("retrieval", _TOOL_TYPES): {"tools": [{"type": "retrieval"}]},
+        ("bogus", "'text' and 'grammar'"): {
+            "model": "gpt-5.6-sol",
+            "tools": [{"type": "custom", "name": "f", "format": {"type": "bogus"}}],
+        },
         ("auto", _TOOL_TYPES): {"tool_choice": {"type": "auto"}},
         ("1h", "'30m'"): Case({"model": "gpt-5.6-sol", "prompt_cache_options": {"ttl": "1h"}}, as_of="2026-09-20"),
         ("bogus", "'low', 'medium', and 'high'"): {"text": {"verbosity": "bogus"}},
