@@ -40,6 +40,7 @@ RETRIEVE_RESPONSE = "GET /responses/{response_id}"
 CREATE_CONVERSATION = "POST /conversations"
 CREATE_ITEMS = "POST /conversations/{conversation_id}/items"
 DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
+CANCEL_RESPONSE = "POST /responses/{response_id}/cancel"
 COMPACT = "POST /responses/compact"
 ASKS, WRITES = (CREATE_RESPONSE, SOCKET), (CREATE_CONVERSATION, CREATE_ITEMS)
 """The operations that ask the model, and those that write items which it is asked about later."""
@@ -234,6 +235,8 @@ class History:
             self.written.pop(conversation_id(request.body) or "", None)
         if id in self.pending_requests and operation in (*ASKS, RETRIEVE_RESPONSE):
             self._add_response(exchange, answer, self.pending_requests[id])
+        elif operation == CANCEL_RESPONSE and answer.get("status") == "cancelled":
+            self.pending_requests.pop(id, None)
         elif operation in (*WRITES, DELETE_ITEM):
             self._update_conversation(exchange, answer)
 

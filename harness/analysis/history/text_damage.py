@@ -28,6 +28,9 @@ _BLANK = re.compile(
 """Matches what a client writes in the place of a text that it takes for empty."""
 _MARKUP = re.compile(r"[<>`()\[\]【】{}\ue200]")
 """Matches a character that marks what a client may remove: a tag, a citation, a block of code or data."""
+_GAP = re.compile(r"(?<=\w)\s+(?=\w)")
+LEAST_MIXED = 20
+"""The fewest letters that do not form another text by chance."""
 LEAST_CUT = 3
 """The fewest letters missing within a text that count."""
 _LITERAL_STARTS = ("[", "{", "b")
@@ -42,7 +45,7 @@ _PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|fil
 
 
 def describe_damage(was: str, now: str) -> str:
-    """Describe how a text was doubled or cut off; empty if it was neither, or was shortened on purpose."""
+    """Describe how a text was damaged, as by being doubled or cut off; empty if it was edited or shortened on purpose."""
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
@@ -63,6 +66,8 @@ def describe_damage(was: str, now: str) -> str:
         return "without its beginning"
     if _is_cut_within(was, now):
         return "without a part"
+    if how := _describe_mixed_words(was, now):
+        return how
     return "with parts doubled" if _is_stuttered(letters_of(was), letters_of(now)) else ""
 
 
@@ -85,6 +90,14 @@ def describe_encoding(was: str, now: str) -> str:
 
 def _unreadable(text: str) -> str:
     return re.sub("(?:[^\0-\x7f]|\\?)+", "?", text)
+
+
+def _describe_mixed_words(was: str, now: str) -> str:
+    """Describe how a text has the same letters, but joined words or another order; empty without either."""
+    old, new = letters_of(was), letters_of(now)
+    if old == new:
+        return "with its words joined" if len(_GAP.findall(was)) > len(_GAP.findall(now)) else ""
+    return "in another order" if len(old) >= LEAST_MIXED and sorted(old) == sorted(new) else ""
 
 
 def is_printed_in(was: str, now: str) -> bool:

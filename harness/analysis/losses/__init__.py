@@ -3,7 +3,7 @@
 from harness.core.registry import import_modules
 
 AREAS = (
-    *("calls", "outputs", "tools", "hosted", "history", "turns", "user_messages", "prompts"),
+    *("calls", "outputs", "tools", "hosted", "history", "turns", "partial", "user_messages", "prompts"),
     *("instructions", "text", "citations", "reasoning", "withheld", "order", "sent"),
 )
 

@@ -218,6 +218,7 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
         ask("P > C", ["P", call(arguments='{"ref":"v3"}'), "O"]),
         ask("P > C", ["P", call(name="destroy"), "O"]),
         ask("P > C", ["P", call(arguments="{}"), "O"]),
+        ask(["P >", function_call("deploy", '{"to":{}}', call_id="call_1")], ["P", call(arguments='{"to":[]}'), "O"]),
         ask(
             ["P >", _APPROVAL_REQUEST],
             ["P", {**_APPROVAL_BACK, "server_label": "staging"}, _APPROVED],
@@ -284,7 +285,7 @@ def changed_member(original: Json, sent: Json) -> str:
         (
             name
             for name in members
-            if original.get(name) is not None and _normalize(original[name]) != _normalize(sent.get(name))
+            if original.get(name) is not None and not _agree(_parse(original[name]), _parse(sent.get(name)))
         ),
         "",
     )
@@ -296,15 +297,35 @@ def content_of(call: Json) -> str:
     return json.dumps(content, sort_keys=True)
 
 
-def _normalize(value: Any) -> Any:
-    """Normalize a value for comparison: parse JSON strings, drop empty members, treat no arguments as empty ones."""
+def _agree(one: Any, other: Any) -> bool:
+    """Return whether two parsed values are equal; a member that one lacks may be empty, but of one type in both."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(_agree(one.get(name), other.get(name)) for name in one.keys() | other.keys())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_agree, one, other))
+    return one == other or (None in (one, other) and _drop_empty(other if one is None else one) in (None, [], {}))
+
+
+def _parse(value: Any) -> Any:
+    """Parse the JSON strings in a value; no arguments count as empty ones."""
     if isinstance(value, str):
         try:
             read = orjson.loads(value or "{}")
         except orjson.JSONDecodeError:
             return value
         # Strings such as `12` or `true` are JSON, too, but are compared as strings.
-        return _normalize(read) if isinstance(read, dict | list) else value
+        return _parse(read) if isinstance(read, dict | list) else value
     if isinstance(value, dict):
-        return {name: plain for name, member in value.items() if (plain := _normalize(member)) not in (None, [], {})}
-    return [_normalize(element) for element in value] if isinstance(value, list) else value
+        return {name: _parse(member) for name, member in value.items()}
+    return [_parse(element) for element in value] if isinstance(value, list) else value
+
+
+def _normalize(value: Any) -> Any:
+    """Normalize a value for comparison: parse JSON strings, drop empty members."""
+    return _drop_empty(_parse(value))
+
+
+def _drop_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: plain for name, member in value.items() if (plain := _drop_empty(member)) not in (None, [], {})}
+    return [_drop_empty(element) for element in value] if isinstance(value, list) else value

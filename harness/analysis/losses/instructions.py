@@ -9,7 +9,7 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, loss
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 
 OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
 """Members of a request that refer to instructions stored by the API."""
@@ -23,6 +23,7 @@ _SETTINGS = (
 `include` only says what is returned; who resumes a run elsewhere may store what was not stored before.
 """
 _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
+_ALLOWED: Json = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "deploy"}]}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
 _AS_JSON: Json = {"format": {"type": "json_schema", "name": "release", "schema": {"type": "object"}}}
 _GONE = "the instructions of exchange {said}, which returned {what}, are missing: the model continues without any"
@@ -136,6 +137,7 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
         _then(body("P C O", **_AGENT), **_AGENT, temperature=0.2, metadata={"run": "7"}),
         _then({**chained("O"), **_AGENT}, **_AGENT, max_output_tokens=500),
         _then(body("P C O", **_AGENT), **_AGENT, parallel_tool_calls=False),
+        _then(body("P C O", **_AGENT), **_AGENT, tool_choice=_ALLOWED, text={"verbosity": "low"}),
     ],
     keeps=[
         _then(body("P C O", **_AGENT, temperature=1), **_AGENT, temperature=0.2),
@@ -144,6 +146,8 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
         _then(body("P C O", **_AGENT, model="gpt-4.1-mini"), **_AGENT, temperature=0.2),
         _then(body("P C O N", **_AGENT), **_AGENT, temperature=0.2),
         _then(body("P C O", **_AGENT), **_AGENT, store=False),
+        _then(body("P C O", **_AGENT), **_AGENT, tool_choice="required"),
+        _then(body("P C O", **_AGENT, tool_choice="none"), **_AGENT, tool_choice=_ALLOWED),
     ],
 )
 def settings_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -154,10 +158,19 @@ def settings_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.agent == request.agent and before.body.get("model") == request.body.get("model"):
-            gone = [name for name in _SETTINGS if before.body.get(name) is not None and request.body.get(name) is None]
+            was, now = _settings_of(before.body), _settings_of(request.body)
+            gone = [name for name, value in was.items() if value is not None and now[name] is None]
+            # A call is forced once, but which tools are allowed holds for a whole loop.
+            if as_object(was["tool_choice"]).get("mode") != "auto":
+                gone = [name for name in gone if name != "tool_choice"]
             if gone:
                 names, verb = ", ".join(f"`{name}`" for name in gone), "is" if len(gone) == 1 else "are"
                 yield original.lost(place, names=names, verb=verb)
+
+
+def _settings_of(body: Json) -> Json:
+    names = (*_SETTINGS, "tool_choice")
+    return {**{name: body.get(name) for name in names}, "text.verbosity": as_object(body.get("text")).get("verbosity")}
 
 
 _SEARCH: Json = {"type": "web_search"}

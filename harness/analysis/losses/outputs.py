@@ -24,8 +24,11 @@ _PART_CONTENT = {
     "input_text": ("text",),
     "input_image": ("image_url", "file_id"),
     "input_file": ("file_data", "file_id", "file_url"),
+    "text": ("text",),
+    "image": ("mimeType",),
 }
-"""The types of parts that an output may have, each with the members that hold its content."""
+"""The types of parts that an output may have, and those of MCP, each with the members of a complete one."""
+_TEXT_PARTS = ("input_text", "text")
 RESULTS = ("output", "outputs", "result", "results", "container_id")
 """The members of an item in which the API returns what it has executed, and where."""
 _TEXTS = ("text", "stdout", "stderr", "logs")
@@ -279,6 +282,7 @@ _PRINTED_CONTENT = re.compile(
             "meta=None content=[TextContent(type='text', text='done', annotations=None)] isError=False",
             str(output()),
             json.dumps([*_OUTPUT_PARTS, _PICTURE]),
+            json.dumps({"content": [{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]}),
             json.dumps(json.dumps({"state": "live"})),
             json.dumps(json.dumps("v2 is live")),
         )
@@ -287,7 +291,14 @@ _PRINTED_CONTENT = re.compile(
         ask("P > C", ["P C", output(value=text)])
         for text in (
             *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object].", "[TextContent(s)]"),
-            *(json.dumps(_OUTPUT_PARTS), '[{"type": "input_image"}]', "[[]]", "[{"),
+            *(
+                json.dumps(_OUTPUT_PARTS),
+                '[{"type": "input_image"}]',
+                "[[]]",
+                "[{",
+                '{"content": [], "isError": false}',
+            ),
+            '[{"type": "image", "data": "a cat"}]',
             *(
                 '"v2 is live"',
                 '"18"',
@@ -319,14 +330,15 @@ def _is_encoded_twice(text: str) -> bool:
 
 def _is_printed_parts(text: Any) -> bool:
     """Return whether an output is the JSON of content parts with an image or a file, which the model reads as text."""
-    if not (isinstance(text, str) and text.lstrip().startswith("[")):
+    if not (isinstance(text, str) and text.lstrip()[:1] in ("[", "{")):
         return False
     try:
-        parts = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return False
-    kinds = [_part_kind(part) for part in parts]
-    return all(kinds) and any(kind != "input_text" for kind in kinds)
+    parts = value.get("content") if isinstance(value, dict) else value
+    kinds = [_part_kind(part) for part in parts] if isinstance(parts, list) else []
+    return all(kinds) and any(kind not in _TEXT_PARTS for kind in kinds)
 
 
 def _is_printed_item(text: str, id: str) -> bool:

@@ -32,7 +32,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
 
 @loss(
     message="{what} from exchange {said} comes back {how}: {now}",
-    fix="Collect a text to its end, and only once: from its deltas or from the event that closes it, not from both.",
+    fix="Collect a text to its end, and only once: from its deltas with their white space, or from the event that "
+    "closes it, not from both.",
     loses=[
         _sent_back_case(TEXT + TEXT),
         _sent_back_case(f"{TEXT}\n{TEXT}", **_MESSAGE_ID),
@@ -47,6 +48,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case("#<Content::Raw:0x00007f2b92e95588>"),
         *map(_sent_back_case, (json.dumps(TEXT), str([TEXT]), str({"text": TEXT}), str(TEXT.encode()))),
         _sent_back_case(TEXT.replace("deploy v2 and ", "")),
+        _sent_back_case(TEXT.replace(" ", "")),
+        _sent_back_case(f"{TEXT[20:]} {TEXT[:20]}"),
         *(
             ask(["P >", message(_FOREIGN)], ["P", assistant(text), "N"])
             for text in (
@@ -74,6 +77,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT} It!", **_MESSAGE_ID),
+        ask(["P >", message('{"v2": true}')], ["P", assistant('{"v2":true}'), "N"]),
+        ask(["P >", message("Yes.\n\n- It is live")], ["P", assistant("Yes.- It is live"), "N"]),
         ask(["P >", message("I see. <aside>Or no?</aside>Yes.")], ["P", assistant("I see. Yes."), "N"]),
         ask(["P >", message(_FOREIGN)], ["P", assistant(_FOREIGN.replace("é", "e")), "N"]),
         ask(["P >", message("カフェは九時に開く。")], ["P", assistant("九時だ。"), "N"]),
@@ -88,7 +93,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Text of the assistant comes back doubled, as a whole or in parts, cut, printed, encoded or as a placeholder.
+    """Text of the assistant comes back doubled, cut, printed, encoded, as a placeholder, or with its words mixed up.
 
     A message is recognized by its id, or by its place after the same transcript. A client may remove citations, thoughts
     and whole paragraphs from a text, and shorten it with an ellipsis.

@@ -5,20 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
-from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, extend_hash, is_assistant, item_key, item_type, message_text
-from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem, facts_about
+from harness.analysis.history.request import HistoryReply, HistoryRequest, facts_about
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import DEPLOY, STATELESS, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
+from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.loss import STATELESS, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
 from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
-from harness.ending import failed, incomplete
-from harness.faults import cut
-from harness.items import function_call, message, refusal
+from harness.ending import incomplete
+from harness.items import message, refusal
 
+_RULES: Json = {"role": "developer", "content": "You run operations."}
 _OTHER_SPEAKERS = {"user": "user message", "developer": "developer message", "system": "system message"}
 _FIX = "Append the model's answer to the history before the next user message."
 _DATA_PROMPT = user("Plan v2, as JSON.")
@@ -198,7 +198,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
 
 @loss(
     message="{what} from exchange {said} comes back as a {role}",
-    fix="Send the model's messages back with `role: assistant`.",
+    fix="Send each message back with its role: the model's, and only those, with `assistant`.",
     loses=[
         ask("P > A", ["P", {"role": "developer", "content": TEXT}, "N"]),
         ask("P > A", ["P", {"role": "system", "content": TEXT}, "N"], instructions="You plan."),
@@ -211,6 +211,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
         ),
         ask("P > C", "P C O > A", ["P C O", user(TEXT), "N"]),
         ask("P > T A", ["P T", user(TEXT), "N"], **STATELESS),
+        ask([_RULES, "P > A"], [assistant("You run operations."), "P A N"]),
     ],
     keeps=[
         ask("P > A", ["P", user(f"You said: {TEXT}"), "N"]),
@@ -222,7 +223,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
     ],
 )
 def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Messages of the model come back in their place, but with the role of the user or of instructions.
+    """Messages of the model come back as the user's or as instructions, or instructions as the model's.
 
     Among several agents, what one says may be passed to another, or to itself, as a user message.
     """
@@ -236,6 +237,19 @@ def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
             said = [reply for reply in replies if text in [message_text(answer).strip() for answer in _answers(reply)]]
             if said and history.is_only_agent(_without(item, request)):
                 yield facts_about(place, said[0].number, item, role=role)
+    yield from _find_spoken_instructions(request, history)
+
+
+def _find_spoken_instructions(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the instructions that come back in their place as a message of the assistant."""
+    for index, (place, item) in enumerate(request.placed_items):
+        text = message_text(item).strip() if is_assistant(item) else ""
+        if len(text) >= SHORTEST_REPEATED and text not in history.by_text:
+            for reply in history.replies:
+                was = next((there for _, there in reply.request.placed_items[index : index + 1]), {})
+                if was.get("role") in INSTRUCTION_ROLES and message_text(was).strip() == text:
+                    yield facts_about(place, reply.request.number, was, role="message of the assistant")
+                    break
 
 
 def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:
@@ -289,80 +303,3 @@ def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFact
                 place = request.placed_items[0][0]
                 yield facts_about(place, reply.number, said[0])
             return
-
-
-_STREAMED_REQUEST = body("P", stream=True)
-_HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_id"], off_schema=True)
-
-
-@loss(
-    message="{what} from exchange {said}, whose response is {status}, comes back as if it were complete",
-    fix="Check the `status` of a response, or the event that ends it; retry, or send the item back as `incomplete`.",
-    loses=[
-        ask(["P > A", incomplete()], "P A N"),
-        ask(
-            _STREAMED_REQUEST,
-            ["P", assistant(TEXT, status="completed"), "N"],
-            turns=[["A", incomplete("content_filter")]],
-        ),
-        ask(_STREAMED_REQUEST, ["P", {"role": "assistant", "content": TEXT}, "N"], turns=[["A", failed()]]),
-        ask(["P > C", incomplete()], "P C O"),
-        ask(_STREAMED_REQUEST, "P A N", turns=[cut([message(TEXT), DEPLOY], after=99)]),
-        ask(_STREAMED_REQUEST, ["P", assistant(TEXT[:4]), "N"], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]),
-        ask(_STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=9)]),
-        ask(["P > C", incomplete()], chained("O")),
-    ],
-    keeps=[
-        ask("P > A", "P A N"),
-        ask(["P > A", incomplete()], ["P", assistant(TEXT, status="incomplete"), "N"]),
-        ask(["P >", _HALF_CALL, incomplete()], chained("O")),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[["A", failed()], "A"]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P A N", turns=[cut([message(TEXT), DEPLOY], after=99), "A"]),
-        ask(_STREAMED_REQUEST, _STREAMED_REQUEST, "P C O", turns=[cut(DEPLOY, after=5), "C"]),
-        ask(["P > A", message("And"), incomplete()], "P A N"),
-    ],
-)
-def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Output of an incomplete, failed or cut-off response comes back as if it were complete, or its call is answered."""
-    for place, item in request.placed_items:
-        if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
-            yield _partial_facts(place, original)
-    sent = {id for _, id, _ in request.calls}
-    for place, id, _ in request.outputs:
-        calls = history.by_call.get(id, ()) if id not in sent else ()
-        if calls and all(original.is_partial and _can_be_run(original.item) for original in calls):
-            yield _partial_facts(place, calls[-1])
-
-
-@loss(
-    message="{what} from exchange {said}, whose response is {status}, is continued as if it were complete",
-    fix="Check the `status` of a response: retry it, or tell the user that the answer is incomplete.",
-    strict=True,
-    loses=[ask(["P > A", incomplete()], chained("N"))],
-    keeps=[ask("P > A", chained("N")), ask(["P > A", incomplete()], "N")],
-)
-def partial_continued(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Chains continue an incomplete response with a new user message, as an application may let the user decide."""
-    last = request.previous.items[-1] if request.previous.items else {}
-    original = history.find_original(last)
-    if original and original.is_partial and any(item.get("role") == "user" for _, item in request.placed_items):
-        yield _partial_facts(request.placed_items[0][0], original)
-
-
-def _can_be_run(call: Json) -> bool:
-    """Return whether a call is whole enough to be run: half an object can only be answered with an error."""
-    return call.get("type") != "function_call" or isinstance(parse_arguments(call_arguments(call)), dict)
-
-
-def _partial_facts(place: str, original: OutputItem) -> LossFacts:
-    return original.lost(place, status=original.reply.status)
-
-
-def _find_partial(item: Json, history: History) -> OutputItem | None:
-    """Find the latest output item that an item repeats, if all candidates are incomplete."""
-    if is_assistant(item):
-        said = history.find_said(item)
-        # Another response may have completed with the same text: then nothing partial was taken.
-        return said.originals[-1] if said and said.is_partial else None
-    originals = history.find_originals(item)
-    return originals[-1] if originals and all(original.is_partial for original in originals) else None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
@@ -24,6 +24,7 @@ from harness.ending import incomplete
 
 SHORTEST_REPEATED = 8
 """The length in characters from which a user message is not repeated by chance."""
+_RULES: Json = {"role": "developer", "content": "You run operations."}
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
 _OTHER: Json = {"type": "input_image", "image_url": "https://example.org/b.png"}
 _SIGNED: Json = {"type": "input_image", "image_url": "https://example.org/a.png?signature=2"}
@@ -33,16 +34,25 @@ _SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
 
 
 @loss(
-    message="the user's {what} appears {here} in request {number}, but {there} in exchange {said}",
-    fix="Append a user message only once: not to both the history and the new input.",
+    message="the {role}'s {what} appears {here} in request {number}, but {there} in exchange {said}",
+    fix="Append a message only once: not to both the history and the new input.",
     loses=[
         ask("P > A", "P P A N"),
         ask("P > C", "P C O > A", "P P C O A N"),
         ask("P > A", "P P"),
         ask("P > A", ["P", {"role": "system", "content": "Be brief."}, "P A N"]),
         ask("P P > A", "P A N"),
+        ask([_RULES, "P > C"], [_RULES, _RULES, "P C O"]),
+        ask(
+            body("P", instructions="You run operations."),
+            body(_RULES, "P A", instructions="You run operations."),
+            turns=["A"],
+        ),
     ],
     keeps=[
+        ask([_RULES, "P > A"], [_RULES, "P A", _RULES, "N"]),
+        ask([_RULES, _RULES, "P > A"], [_RULES, _RULES, "P A N"]),
+        ask([_RULES, "P > A"], [_RULES, _RULES, "N"]),
         ask("P > A", "P A P"),
         ask(["P > A", incomplete()], "P P"),
         ask([user("no"), user("no"), "> A"], [user("no"), user("no"), "A"]),
@@ -50,14 +60,37 @@ _SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages appear twice in a row where another request of the same conversation has them once."""
+    """User messages or instructions appear twice in a row where another request of the conversation has them once."""
     if request.is_chained:
         return
+    yield from _find_doubled_instructions(request, history)
     for length, place, item in _find_repeated_prompts(request):
         replies = history.by_input.get(request.digests[length], ())
         if number := next((reply.number for reply in replies if reply.is_completed), 0):
-            yield facts_about(place, number, item, number=request.number, here="twice in a row", there="once")
+            where = {"role": "user", "number": request.number, "here": "twice in a row", "there": "once"}
+            yield facts_about(place, number, item, **where)
     yield from _find_prompts_made_single(request, history)
+
+
+def _find_doubled_instructions(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the instructions that precede the first message twice, but once where the conversation began."""
+    told = _leading_instructions(request)
+    texts = [text for text, _ in told]
+    for index, (text, (place, item)) in enumerate(told):
+        if text in texts[:index] and len(text) >= SHORTEST_REPEATED:
+            for reply in history.replies:
+                before = [text for text, _ in _leading_instructions(reply.request)]
+                if before.count(text) == 1 and reply.request.item_keys[:1] == request.item_keys[:1]:
+                    role, where = as_string(item.get("role")), {"here": "twice", "there": "once"}
+                    yield facts_about(place, reply.request.number, item, role=role, number=request.number, **where)
+                    break
+
+
+def _leading_instructions(request: HistoryRequest) -> Sequence[tuple[str, PlacedItem]]:
+    """List the texts of the parameter and of the messages that instruct the model before the first other message."""
+    leading = takewhile(lambda placed: placed[1].get("role") in INSTRUCTION_ROLES, request.placed_items)
+    told = [("instructions", {"content": request.body.get("instructions")}), *leading]
+    return [(message_text(item).strip(), (place, item)) for place, item in told]
 
 
 def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
@@ -96,7 +129,7 @@ def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iter
         if reply and reply.is_completed and key in map(item_key, reply.output):
             items = [item for _, item in reply.request.placed_items][-2:]
             if len(items) == 2 and is_same_prompt(*items) and (new := request.items_after(length - 1)):
-                where = {"number": request.number, "here": "once", "there": "twice in a row"}
+                where = {"role": "user", "number": request.number, "here": "once", "there": "twice in a row"}
                 yield facts_about(new[0][0], reply.request.number, new[0][1], **where)
 
 
