@@ -60,10 +60,10 @@ class Organization:
     `files` holds the ids of files and vector stores that exist from the start; `largest_file` is the maximum size of an
     upload in bytes. `blocked` holds the filter categories for which Azure refuses every prompt. `agents` maps the names
     of Foundry agents to definitions with `model`, `instructions` and `tools`; agents with other names exist too, but
-    their definitions are unknown. If `hosts_agents` is false, the project's region has no hosted agents. `assistants`
-    is `v2` or `gone`: since 2026-08-26 the Assistants API only answers 404. An account that is not `verified` gets no
-    streams and no reasoning summaries from reasoning models. `requests_per_minute` and `tokens_per_minute` apply to
-    each model separately.
+    their definitions are unknown. If `hosts_agents` is false, the project's region has no hosted agents; if `takes_keys`
+    is false, the Azure resource has disabled API keys. `assistants` is `v2` or `gone`: since 2026-08-26 the Assistants
+    API only answers 404. An account that is not `verified` gets no streams and no reasoning summaries from reasoning
+    models. `requests_per_minute` and `tokens_per_minute` apply to each model separately.
     """
 
     name: str = "org-harness"
@@ -88,6 +88,7 @@ class Organization:
     agents: Mapping[str, Json] | None = None
     deleted_models: frozenset[str] = frozenset()
     hosts_agents: bool = True
+    takes_keys: bool = True
 
     def __post_init__(self) -> None:
         for name, member in self.__dataclass_fields__.items():

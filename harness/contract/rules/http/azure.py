@@ -202,6 +202,25 @@ def version_too_old(request: Request) -> bool:
 
 SCOPE = RuleScope(area="gateway", when=LIMITED_ACCOUNT)
 
+
+@rule(
+    gateway_error(403, "Key based authentication is disabled for this resource.", "AuthenticationTypeDisabled"),
+    reported("public reports of nine origins, one with the whole body", "2026"),
+    reads="request.headers.api-key",
+    on="*",
+    dialects=AZURE_DIALECTS,
+    rejects=[Case({}, on=ON_AZURE, headers=KEY_HEADERS, account=Organization(takes_keys=False))],
+    accepts=[
+        Case(VALID_BODY, on=ON_AZURE, account=Organization(takes_keys=False)),
+        Case(VALID_BODY, on=ON_AZURE, headers=KEY_HEADERS, account=Organization(verified=False)),
+    ],
+    fix="Send a token of Entra ID as `Authorization: Bearer …`, or allow keys: `mock.organization(takes_keys=True)`.",
+)
+def key_authentication_disabled(request: Request, world: WorldView) -> bool:
+    """A resource may take tokens of Entra ID only."""
+    return "api-key" in request.headers and not world.account.takes_keys
+
+
 PERMISSION_DENIED = (
     "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"
     "{action}` to perform `{method} {path}` operation."
