@@ -150,11 +150,11 @@ CLIENT_MISTAKES: Registry[MistakeKind[SeenClient]] = Registry("mistake of a clie
 client_mistake = partial(mistake, CLIENT_MISTAKES)
 
 
-def check_mistakes(ids: Sequence[str], where: str) -> None:
-    """Raise ConfigError for an id that is not in `CLIENT_MISTAKES`."""
+def check_mistakes(ids: Sequence[str]) -> None:
+    """Raise ConfigError for an id of `mock.allows` that is not in `CLIENT_MISTAKES`."""
     for id in ids:
         if id not in CLIENT_MISTAKES:
-            raise ConfigError(f"{where}({id!r}): no such client mistake. {suggest_name(id, CLIENT_MISTAKES)}")
+            raise ConfigError(f"allows({id!r}): no such client mistake. {suggest_name(id, CLIENT_MISTAKES)}")
 
 
 def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMistake]:

@@ -70,21 +70,22 @@ class AllowedMistakes:
     def __init__(self, ids: Sequence[str], journal: Sequence[Exchange], *, always: bool = False) -> None:
         self.ids = ids
         self._journal = journal
-        self._first = 0 if always else _last_number(journal) + 1
+        self._first = 0 if always else last_number(journal) + 1
         self._last: int | None = None
 
     def __enter__(self) -> AllowedMistakes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._last = _last_number(self._journal)
+        self._last = last_number(self._journal)
 
     def permits(self, mistake: str, exchange: int) -> bool:
         """Return whether a mistake is one of these and was made while they were allowed."""
         return mistake in self.ids and self._first <= exchange and (self._last is None or exchange <= self._last)
 
 
-def _last_number(journal: Sequence[Exchange]) -> int:
+def last_number(journal: Sequence[Exchange]) -> int:
+    """Return the number of the newest exchange; 0 without any."""
     return journal[-1].number if journal else 0
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from harness.analysis.collect_replies import ITEM_TYPES
+from harness.api.responses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.registry import Registry
@@ -154,7 +155,6 @@ def get_member(thing: Any, name: str, default: Any = None) -> Any:
     return default if value is None else value
 
 
-FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 ANNOTATION_ADDED = "response.output_text.annotation.added"
 USAGE_HINT = (
     "Pass a text, the result of a framework, a mapping {'text': …, 'annotations': …, 'calls': …, 'reasoning': …, "
@@ -284,7 +284,7 @@ def _read_events(events: Sequence[Json]) -> Surface:
     deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
     cited = [event["annotation"] for event in events if event["type"] == ANNOTATION_ADDED]
     done = read_items(event["item"] for event in events if event["type"] == "response.output_item.done")
-    ended = [event["response"] for event in events if event["type"] in FINAL_EVENTS]
+    ended = [event["response"] for event in events if event["type"] in END_EVENTS]
     return Surface(
         # A client may forward only the deltas, or only the finished items.
         text="".join(deltas) if deltas else done.text,

@@ -47,7 +47,7 @@ def read_settings(body: Json, transcript: Transcript, conversation: str | None, 
     """Read the settings of a body without null members; the transcript may add tools."""
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     items = transcript.that_may_load_tools
-    initial = build_initial_response(body, "", 0, conversation=conversation, items=items, models=models)
+    initial = build_initial_response(body, conversation=conversation, items=items, models=models)
     apply_day(initial, body, family, as_of)
     return Settings(family, initial, estimate_settings_tokens(body), enables_agents(body))
 

@@ -10,6 +10,7 @@ from harness.api.tokens import set_usage
 from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
+from harness.core.json_values import without_nulls
 from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
 from harness.ending import DEFAULT_ENDING, Ending
@@ -39,14 +40,12 @@ PROMPT_TEMPLATE_MODEL = "gpt-4.1"
 
 def build_initial_response(
     body: Json,
-    id: str,
-    created_at: int,
     *,
     conversation: str | None = None,
     items: Sequence[Json] | None = None,
     models: Models = MODELS,
 ) -> Json:
-    """Build a response as in `response.created`: in progress, without output; times are unix seconds.
+    """Build a response as in `response.created`: in progress, without output; its id and time are not yet set.
 
     `items` is the resolved transcript, by default the request's own input; `models` is the table of model families.
     """
@@ -54,7 +53,7 @@ def build_initial_response(
     read = input_items(body) if items is None else items
     # A client first sees all others in their initial state, which has no bill.
     members = _default_members(family, with_bill=not body.get("stream") and not body.get("background"))
-    response = {**members, "id": id, "created_at": created_at, **echo_request(body, family, read)}
+    response = {**members, **echo_request(body, family, read)}
     if conversation:
         response["conversation"] = {"id": conversation}
     return response
@@ -201,12 +200,8 @@ def _render_parts(parts: Sequence[Any]) -> list[Any]:
     Anything else, in an item of a kind whose schema does not name parts, stays unchanged.
     """
     return [
-        {**PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}
+        {**PART_DEFAULTS.get(part.get("type", ""), {}), **(without_nulls(part) if None in part.values() else part)}
         if isinstance(part, dict) and isinstance(part.get("type", ""), str)
         else part
         for part in parts
     ]
-
-
-def _drop_nulls(part: Json) -> Json:
-    return {name: value for name, value in part.items() if value is not None}

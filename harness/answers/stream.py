@@ -11,7 +11,7 @@ from typing import Any
 from harness.answers.encode import encode_events
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
-from harness.answers.writer import LISTING, end_item, render_events
+from harness.answers.writer import MCP_LIST_TOOLS, end_item, render_events
 from harness.core.exchange import Finding, Json
 
 STEP = "workflow_action"
@@ -23,7 +23,7 @@ __all__ = ["StreamError", "count_held", "encode_events", "fold", "read_recorded"
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
     """Reorder the events of several listings as if each were sent alone, and add the missing `done` events."""
-    places = [event.get("output_index") for event in events if _adds(event, LISTING)]
+    places = [event.get("output_index") for event in events if _adds(event, MCP_LIST_TOOLS)]
     if len(places) < 2 or not all(isinstance(event, dict) for event in events):
         return events
     told = [index for index, event in enumerate(events) if event.get("output_index") in places]

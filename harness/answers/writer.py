@@ -16,7 +16,7 @@ from harness.ending import to_api_error
 from harness.items.kind import ITEMS, Item
 from harness.items.stream_elements import Deltas
 
-LISTING = "mcp_list_tools"
+MCP_LIST_TOOLS = "mcp_list_tools"
 """The kind of item for an MCP server's tools; a response begins with one per server.
 
 Recorded in 2026: several of them are created side by side, and only the last has a `done` event; the others are
@@ -210,7 +210,7 @@ def _write_listings(output: Sequence[Json], writer: StreamWriter) -> int:
     Each phase of all of them comes before the next phase; only the last one has a `done`.
     """
     count = 0
-    while count < len(output) and output[count]["type"] == LISTING:
+    while count < len(output) and output[count]["type"] == MCP_LIST_TOOLS:
         count += 1
     if count < 2:
         return 0

@@ -7,6 +7,8 @@ from urllib.parse import quote
 HeaderPairs = Sequence[tuple[str, str]]
 """Headers in the order sent, with lower-case names; a name may occur several times."""
 ENCODING = "latin-1"
+REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
+"""The headers that carry the request's id in an answer, one per provider."""
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 

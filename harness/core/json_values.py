@@ -22,6 +22,11 @@ def as_string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def without_nulls(value: Json) -> Json:
+    """Copy an object without its null members."""
+    return {name: member for name, member in value.items() if member is not None}
+
+
 def merge_patch(target: Any, patch: Any) -> Any:
     """Apply a JSON merge patch (RFC 7396) to a value: null removes a member, objects are merged."""
     if not isinstance(patch, dict):

@@ -90,10 +90,10 @@ def causes_of_findings(findings: Iterable[ReportFinding]) -> list[Cause]:
     return [finding.cause for finding in wrong if finding.kind != "unused"] or [finding.cause for finding in wrong]
 
 
-def raised_cause(why: str, where: str = "", section: Section | None = None) -> Cause:
+def raised_cause(why: str, where: str = "") -> Cause:
     """Build the cause of a test that only an exception explains: its first line, then the others."""
     first, _, more = why.strip().partition("\n")
-    return Cause(first or "It failed.", kind="raised", section=section, where=where, raised=more)
+    return Cause(first or "It failed.", kind="raised", where=where, raised=more)
 
 
 def consequences_of(why: str, causes: Sequence[Cause], findings: Iterable[ReportFinding]) -> list[str]:

@@ -7,8 +7,8 @@ from harness.analysis.loss import Lost
 from harness.analysis.receivers import FoundMistake, mistakes_of
 from harness.core.advice_wording import Vocabulary
 from harness.core.errors import COMMAND
+from harness.core.headers import REQUEST_ID_HEADERS
 from harness.explain.cause import Cause, ReportFinding
-from harness.world.refusals import REQUEST_ID_HEADERS
 from harness.world.world import World
 
 

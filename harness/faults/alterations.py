@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.api.responses import END_EVENTS
 from harness.core.delivery import Fault, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
 from harness.core.text import show
 from harness.ending import SERVER_ERROR_MESSAGE, TurnLine
 
-CLOSING_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 _PARENTS = ("response", "item", "part", "output", "content", "summary", "annotations", "annotation", "error")
 """The members that hold those objects of an answer to which new members may be added."""
 
@@ -99,7 +99,7 @@ class AddItem(Alteration):
 
     def _follow(self, event: Json, item: Json) -> Json:
         """Adjust an event that follows the item: shift its `output_index`, or add the item to its response."""
-        if event["type"] in CLOSING_EVENTS:
+        if event["type"] in END_EVENTS:
             return {**event, "response": self._extend(event["response"], item)}
         is_later = event.get("output_index", -1) >= self.at
         return {**event, "output_index": event["output_index"] + 1} if is_later else event

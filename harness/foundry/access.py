@@ -24,7 +24,7 @@ from harness.contract.rule import (
     reported,
     rule,
 )
-from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
+from harness.contract.rules.example_requests import HELPER_REFERENCE, KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Json, Request
 from harness.core.registry import TableKind, declare_table
@@ -144,11 +144,12 @@ _SESSIONS = (
     "* /agents/{agent_name}/endpoint/sessions/{session_id}*",
     "GET /agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream",
 )
-_HELPER = {"type": "agent_reference", "name": "helper"}
 _ALICE, _BOB = ({**KEY_HEADERS, USER_IDENTITY: name} for name in ("alice", "bob"))
-_ASKED = Case({"agent_reference": _HELPER, "input": "hi"}, on=ON_FOUNDRY, headers=_ALICE)
+_ASKED = Case({"agent_reference": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY, headers=_ALICE)
 _CONTINUED = Case(
-    {"agent_reference": _HELPER, "input": "hi", "previous_response_id": "{0.id}"}, on=ON_FOUNDRY, headers=_ALICE
+    {"agent_reference": HELPER_REFERENCE, "input": "hi", "previous_response_id": "{0.id}"},
+    on=ON_FOUNDRY,
+    headers=_ALICE,
 )
 _OPENED = replace(CREATE_SESSION, headers=_ALICE)
 _READ = project_case("GET /agents/helper/endpoint/sessions/mine", headers=_BOB)

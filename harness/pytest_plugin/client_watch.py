@@ -27,6 +27,7 @@ import pytest
 
 from harness.api.responses import END_EVENTS
 from harness.core.errors import error_chain
+from harness.core.headers import REQUEST_ID_HEADERS
 
 if TYPE_CHECKING:
     from harness.world.refusals import RefusalLedger
@@ -234,9 +235,6 @@ def _answer_headers(error: BaseException) -> Any:
     return getattr(error if response is None else response, "headers", {})
 
 
-_REQUEST_IDS = ("x-request-id", "apim-request-id")
-
-
 @dataclass(slots=True)
 class _OpenedStream:
     """A stream that the client has opened: the id of its request, how many events were taken from it, and the last."""
@@ -279,7 +277,7 @@ def list_unread() -> Mapping[str, int]:
 
 def _watch(stream: Any, count: Callable[[Any, _OpenedStream], Any]) -> None:
     headers = getattr(getattr(stream, "response", None), "headers", {})
-    request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), "")
+    request_id = next((headers[name] for name in REQUEST_ID_HEADERS if name in headers), "")
     if request_id and hasattr(stream, "_iterator"):
         _readings.append(reading := _OpenedStream(request_id))
         stream._iterator = count(stream._iterator, reading)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from harness.viewer.page_data import ShownCase
     from harness.world.world import World
 
-FAILED = ("failed", "error")
 TRACE, PROBLEM = "trace", "trace_problem"
 """The members of a summary about a trace: its file, or why it could not be written."""
 CAPTURED_STASH_KEY = pytest.StashKey[list[tuple[str, str]]]()
@@ -42,7 +41,9 @@ class TraceWriter:
 
     def wants(self, outcome: str) -> bool:
         """Return whether a test with this outcome gets a trace."""
-        return self.mode == "all" or (self.mode == "failed" and outcome in FAILED)
+        from harness.report.report import WRONG_OUTCOMES
+
+        return self.mode == "all" or (self.mode == "failed" and outcome in WRONG_OUTCOMES)
 
     def write(self, item: pytest.Item, case: ReportCase, world: World) -> dict[str, Any]:
         """Write the trace of a test, and return the members for its summary."""

@@ -12,7 +12,7 @@ import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.analysis.loss import Loss
 from harness.api.model_facts import FACTS, Fact, Shutdown, find_shutdown, load_model_facts, read_table, split_source
 from harness.api.operations import OPERATIONS
-from harness.contract.rule import Case, Rule, matches_operation
+from harness.contract.rule import LEVELS, Case, Rule, matches_operation
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.items.kind import Item
@@ -151,7 +151,6 @@ def _to_json(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 _NOT_OF_RESPONSES = frozenset({"served", "found"})
 """Facts of models that the Responses API does not serve; no other facts matter for them."""
 _EXCLUSIVE = frozenset(
@@ -246,7 +245,8 @@ def coverage_rows(met: Mapping[str, Sequence[int]] | None = None) -> list[dict[s
     rows = []
     for name in FACTS:
         levels = Counter(facts[name].level for facts in families if name in facts)
-        row = {"fact": name, "known": str(levels.total()), **{level: _count(levels[level]) for level in LEVELS}}
+        row = {"fact": name, "known": str(levels.total())}
+        row |= {level: _count(levels[level]) for level in LEVELS}
         row["open"] = _count(sum(name in open_facts(facts) for facts in families))
         if met is not None:
             seen, right = met.get(name, (0, 0))

@@ -14,7 +14,8 @@ import orjson
 from harness.api.responses import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
-from harness.core.exchange import Answer, Exchange, Json, ReceivedRequest
+from harness.contract.rules.example_requests import VALID_BODY
+from harness.core.exchange import Answer, Exchange, ReceivedRequest
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
@@ -24,8 +25,7 @@ from harness.verify.compare import map_strings
 from harness.world.route import Turn
 from harness.world.script import Fallback
 
-MINIMAL_REQUEST: Json = {"model": "gpt-4.1", "input": "hi"}
-MINIMAL_BY_OPERATION = {CREATE_RESPONSE: MINIMAL_REQUEST, SOCKET: {"type": CREATE_EVENT, **MINIMAL_REQUEST}}
+MINIMAL_BY_OPERATION = {CREATE_RESPONSE: VALID_BODY, SOCKET: {"type": CREATE_EVENT, **VALID_BODY}}
 EXAMPLE_HEADERS = {
     "authorization": "Bearer sk-harness-example",
     "content-type": "application/json",

@@ -19,8 +19,8 @@ from harness.core.registry import Registry
 from harness.foundry.access import OWNERS
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
 from harness.foundry.agent_versions import AGENTS
-from harness.foundry.connections import CONNECTIONS, DEPLOYMENTS, new_connection
-from harness.foundry.memory_stores import MEMORY_STORES, put_memory_store
+from harness.foundry.connections import CONNECTION, CONNECTIONS, DEPLOYMENTS, new_connection
+from harness.foundry.memory_stores import MEMORY_STORES, STORE, put_memory_store
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, conversation_id
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation, PendingResponse
@@ -263,10 +263,6 @@ def _remember_session(world: World, request: Request, answer: Json, events: Sequ
     if isinstance(id, str) and isinstance(indicator, dict):
         session = new_session(id, str(indicator.get("agent_version")), world.now, user_of(request))
         world.store.table(AGENT_SESSIONS)[session_key(name, id)] = session
-
-
-CONNECTION = "/connections/{name}"
-STORE = "/memory_stores/{name}"
 
 
 def _listed(answer: Json) -> Iterable[Json]:

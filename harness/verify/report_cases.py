@@ -41,14 +41,14 @@ from harness.viewer.build_run import show_world, view_of_case
 from harness.world.world import World
 
 
-def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
+def build_journal(interactions: Iterable[Interaction]) -> World:
     """Build a World with these interactions in its journal, except those with other services."""
-    world = World(name)
+    world = World("")
     for interaction in interactions:
         dialect = parse_api_path(split_url(interaction.uri)[1]).dialect
         for entry in to_http_interactions(interaction):
             recorded = parse_recorded(
-                replace(entry, notes={"provider": dialect, **entry.notes}), name, world.exchange_count + 1
+                replace(entry, notes={"provider": dialect, **entry.notes}), "", world.exchange_count + 1
             )
             if exchange := rebuild_exchange(recorded, world):
                 world.add_exchange(*exchange)

@@ -8,7 +8,6 @@ Exchanges that are recorded are judged by a single thread in the order of the re
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -28,7 +27,7 @@ from harness.cassettes.files import files, printable_path
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.untrusted import NotARecording
-from harness.contract.overrides import Overrides
+from harness.contract.overrides import Overrides, normalize_path
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
 from harness.core.secret_prefixes import redact
@@ -61,7 +60,6 @@ MAX_GROUPED = 10_000
 """The maximum number of grouped entries."""
 OBSERVER_SUFFIX = ".seen"
 """The suffix of the file that an observer may write to."""
-_INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(slots=True)
@@ -86,7 +84,7 @@ class Tally:
 
     def add_grouped(self, at: str, entry: Json) -> None:
         """Add an entry that may be frequent: only the first of its kind is kept, with a count."""
-        key = (at, _INDEX.sub("[]", entry["at"]), entry["message"])
+        key = (at, normalize_path(entry["at"]), entry["message"])
         if known := self.grouped.get(key):
             known["times"] += entry.get("times", 1)
         elif len(self.grouped) < MAX_GROUPED:

@@ -16,6 +16,7 @@ import orjson
 from harness.core.exchange import Exchange
 from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.core.text import count_shared, escape_controls
+from harness.report.report import MAX_SAFE_NUMBER
 
 MIN_SIZE = 24
 """Minimum size, in characters of a text or bytes of JSON, of what is stored once."""
@@ -23,8 +24,6 @@ MIN_LIST = 4
 """Minimum length of a list that continues the one before."""
 MAX_DEPTH = 200
 """The maximum nesting; deeper values are shown as `…`."""
-MAX_SAFE_NUMBER = 1 << 53
-"""Numbers from here on are stored as text, as a browser would round them."""
 
 
 class Pool:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 import orjson
 
-from harness.analysis.call_ledger import MCP_CALL
+from harness.analysis.call_ledger import MCP_CALL, parse_arguments
 from harness.answers.response import check_item
+from harness.answers.writer import MCP_LIST_TOOLS
 from harness.api.tools import declared_tools
 from harness.core.delivery import Fault
 from harness.core.errors import ConfigError, ScriptError, raise_as_script_error
@@ -154,7 +155,6 @@ def needs_approval(tool: Json, offer: Json) -> bool:
     )
 
 
-MCP_LIST_TOOLS = "mcp_list_tools"
 _OF_SERVERS = (MCP_LIST_TOOLS, MCP_CALL, APPROVAL_REQUEST)
 MAX_ROUNDS = 100
 """The maximum number of turns in one response; each but the last ends with a call that is made."""
@@ -324,17 +324,10 @@ def _take_request(call: Item, granted: dict[str, Json]) -> Json | None:
         for request in granted.values()
         if (request["server_label"], request["name"]) == (own["server_label"], own["name"])
     ]
-    wanted = _parse_arguments(own["arguments"])
-    same = [request for request in alike if _parse_arguments(request["arguments"]) == wanted]
+    wanted = parse_arguments(own["arguments"])
+    same = [request for request in alike if parse_arguments(request["arguments"]) == wanted]
     found = next(iter(same or ([] if wanted else alike)), None)
     return granted.pop(found["id"]) if found else None
-
-
-def _parse_arguments(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
 
 
 def _is_call(line: TurnLine) -> bool:

@@ -226,7 +226,7 @@ class Mock(JournalViews):
 
     def allows(self, *mistakes: str) -> AllowedMistakes:
         """Allow mistakes of the client in a `with` block, or from now on: `with mock.allows("no-backoff"): …`."""
-        check_mistakes(mistakes, "allows")
+        check_mistakes(mistakes)
         allowed = AllowedMistakes(mistakes, self.exchanges)
         self.world.client = replace(self.world.client, allowed=(*self.world.client.allowed, allowed))
         return allowed

@@ -17,11 +17,13 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.analysis.judgement import last_number
 from harness.analysis.lanes import PROBE_RULES
 from harness.contract.overrides import AREA
 from harness.contract.rule import RULES
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Stray, answer_error
+from harness.core.headers import REQUEST_ID_HEADERS
 from harness.core.registry import suggest_name
 from harness.core.text import pluralize, shorten, show
 
@@ -124,8 +126,6 @@ class HeardStrays:
         ]
 
 
-REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
-"""The headers that carry the request's id in an answer, one per provider."""
 MAX_KEPT = 1000
 """The maximum number of refusals remembered of each kind; the first are kept."""
 ANY = ""
@@ -149,7 +149,7 @@ class ExpectedRefusal:
         self._journal = journal
         self._strays = strays
         self._after_stray, self._last_stray = strays.number, inf
-        self._first = _last_number(journal) + 1
+        self._first = last_number(journal) + 1
         self._last: int | None = None
 
     def __enter__(self) -> ExpectedRefusal:
@@ -169,7 +169,7 @@ class ExpectedRefusal:
         if self.is_open:
             self._last_stray = self._strays.number
             self._taken = self.exchanges
-            self._last = _last_number(self._journal)
+            self._last = last_number(self._journal)
 
     @property
     def is_open(self) -> bool:
@@ -200,7 +200,7 @@ class ExpectedRefusal:
         """The refusals that came, oldest first; one without a World has the number of the exchange before it."""
         if not self.is_open:
             return self._taken
-        last = _last_number(self._journal)
+        last = last_number(self._journal)
         strays = [_as_exchange(heard, last) for heard in self._strays.read() if self.takes_stray(heard)]
         return sorted([*self._taken, *strays], key=lambda exchange: exchange.number) if strays else self._taken
 
@@ -325,7 +325,7 @@ class RefusalLedger:
             and not heard.stray.answer.expected
             and not any(refusal.takes_stray(heard) for refusal in self.expected)
         ]
-        return self._without_caught([_as_exchange(heard, _last_number(self._journal)) for heard in refused])
+        return self._without_caught([_as_exchange(heard, last_number(self._journal)) for heard in refused])
 
     def _without_caught(self, refused: Sequence[Exchange]) -> list[Exchange]:
         return [
@@ -361,10 +361,6 @@ def is_refused(answer: Answer) -> bool:
 def _as_exchange(heard: HeardStray, last: int) -> Exchange:
     stray = heard.stray
     return Exchange(last if heard.before is None else heard.before, stray.request, stray.answer)
-
-
-def _last_number(journal: Sequence[Exchange]) -> int:
-    return journal[-1].number if journal else 0
 
 
 def rule_names() -> set[str]:

@@ -33,7 +33,7 @@ A_TOOL: Json = {"tool_names": ["a"]}
 
 def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[Json]:
     """Return the tools of a response, which conforms."""
-    response = build_initial_response({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
+    response = build_initial_response({"model": model, "input": input, "tools": list(tools)})
     assert check_answer("Response", response) is None
     return response["tools"]
 
@@ -211,19 +211,19 @@ def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
     ],
 )
 def test_reasoning_is_repeated_as_the_model_takes_it(model: str, asked: Json, said: Json) -> None:
-    assert build_initial_response({"model": model, "reasoning": asked}, "resp_1", 0)["reasoning"] == said
+    assert build_initial_response({"model": model, "reasoning": asked})["reasoning"] == said
 
 
 def test_a_format_is_repeated_without_the_name_of_its_dialect() -> None:
     format = {"type": "json_schema", "name": "n", "schema": {"$schema": "https://json-schema.org/x", **EMPTY}}
-    said = build_initial_response({"text": {"format": format, "verbosity": "low"}}, "resp_1", 0)["text"]
+    said = build_initial_response({"text": {"format": format, "verbosity": "low"}})["text"]
     plain = {"type": "json_schema", "description": None, "name": "n", "schema": EMPTY, "strict": True}
     assert said == {"format": plain, "verbosity": "low"}
 
 
 @pytest.mark.parametrize("programs", [None, {"cyber": "standard"}])
 def test_access_programs_stand_behind_the_status(programs: Json | None) -> None:
-    made = build_initial_response({"model": "gpt-4o-mini", "access_programs": programs}, "resp_1", 0)
+    made = build_initial_response({"model": "gpt-4o-mini", "access_programs": programs})
     assert made["access_programs"] == programs
     assert list(made)[3:5] == ["status", "access_programs"]
 
@@ -242,12 +242,12 @@ def test_each_search_of_the_web_is_counted() -> None:
 
 def test_the_usage_of_one_response_does_not_show_in_another() -> None:
     searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": search("a")}
-    finish_response(build_initial_response({}, "resp_1", 0), [searched], {}, 0)
-    usage = finish_response(build_initial_response({}, "resp_2", 0), [], {}, 0)["tool_usage"]
+    finish_response(build_initial_response({}), [searched], {}, 0)
+    usage = finish_response(build_initial_response({}), [], {}, 0)["tool_usage"]
     assert usage["web_search"] == {"num_requests": 0}
 
 
 def test_how_the_prompt_is_cached_is_repeated_with_its_defaults_where_it_was_asked_for() -> None:
     asked = {"model": "gpt-5.6-sol", "input": "hi", "prompt_cache_options": {"mode": "explicit"}}
-    assert build_initial_response(asked, "resp_1", 0)["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
-    assert "prompt_cache_options" not in build_initial_response({**asked, "prompt_cache_options": None}, "resp_1", 0)
+    assert build_initial_response(asked)["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
+    assert "prompt_cache_options" not in build_initial_response({**asked, "prompt_cache_options": None})

@@ -27,15 +27,15 @@ def flavour() -> Iterator[None]:
 
 
 def test_a_response_shows_its_default_in_its_place():
-    names = list(build_initial_response({"model": "gpt-4.1"}, "resp_1", 0))
+    names = list(build_initial_response({"model": "gpt-4.1"}))
     assert names[:4] == ["id", "object", "created_at", "status"]
     assert names[4:-1] == sorted(names[4:-1])
     assert names[-1] == "metadata"
-    assert build_initial_response({"model": "gpt-4.1"}, "resp_1", 0)["flavour"] == "plain"
+    assert build_initial_response({"model": "gpt-4.1"})["flavour"] == "plain"
 
 
 def test_a_response_repeats_it():
-    assert build_initial_response({"model": "gpt-4.1", "flavour": "mint"}, "resp_1", 0)["flavour"] == "MINT"
+    assert build_initial_response({"model": "gpt-4.1", "flavour": "mint"})["flavour"] == "MINT"
 
 
 def test_a_default_of_the_account_is_not_compared_with_recordings():

@@ -11,9 +11,9 @@ from harness.analysis.loss import LOSSES
 from harness.api.model_facts import FACTS, load_model_facts
 from harness.api.models import MODELS
 from harness.cli.catalogue import RulesOptions, rules
-from harness.contract.rule import RULES
+from harness.contract.rule import LEVELS, RULES
 from harness.core.errors import Section
-from harness.report.catalogue import LEVELS, coverage_rows, open_facts
+from harness.report.catalogue import coverage_rows, open_facts
 from tests.support.command_line import run_cli
 from tests.support.slow import slow_except_every
 

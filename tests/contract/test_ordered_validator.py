@@ -71,7 +71,7 @@ def finished_response(**members: Any) -> dict[str, Any]:
     """Return a finished response with one message, and these members besides."""
     part = {"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
-    whole = finish_response(build_initial_response(REQUEST, "resp_1", 0), [item], USAGE, 1)
+    whole = finish_response(build_initial_response(REQUEST), [item], USAGE, 1)
     return deepcopy({**whole, **members})
 
 

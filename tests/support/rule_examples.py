@@ -4,8 +4,9 @@ import orjson
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
+from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.exchange import Json, Request
-from harness.verify.examples import EXAMPLE_HEADERS, MINIMAL_REQUEST
+from harness.verify.examples import EXAMPLE_HEADERS
 
 CASES = [case for declared in RULES.values() for case in (*declared.rejects.values(), *declared.accepts)]
 BODIES: list[Json] = [case.body for case in CASES if isinstance(case.body, dict) and not (case.on or case.before)]
@@ -14,7 +15,7 @@ BODIES: list[Json] = [case.body for case in CASES if isinstance(case.body, dict)
 
 def request_for(*bodies: Json, dialect: str = "openai") -> Request:
     """Return a request to `POST /responses` with the members of all these bodies; the last one of each name counts."""
-    body = {name: value for members in (MINIMAL_REQUEST, *bodies) for name, value in members.items()}
+    body = {name: value for members in (VALID_BODY, *bodies) for name, value in members.items()}
     return Request(
         *("POST", "/responses", EXAMPLE_HEADERS, {}, body, orjson.dumps(body)),
         operation="POST /responses",

@@ -12,12 +12,13 @@ from harness.api.http.dialects import OPENAI
 from harness.api.responses import CREATE_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
+from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.exchange import Json
 from harness.live import paced
 from harness.live.conformance.questions import Question, examples_of, explain_left_out, is_socket_event
 from harness.server.keyed_worlds import bearer_key
 from harness.server.mock_api import MockApi
-from harness.verify.examples import MINIMAL_REQUEST, build_request, play_case
+from harness.verify.examples import build_request, play_case
 from harness.verify.judging.unverifiable import MODEL_AREAS
 
 CHEAPEST_MODELS = {"gpt-4.1": "gpt-4.1-nano", "gpt-4o": "gpt-4o-mini", "gpt-5": "gpt-5-nano", "gpt-5.4": "gpt-5.4-nano"}
@@ -98,7 +99,7 @@ def _choose_cheaper_model(rule: Rule, steps: Sequence[Case]) -> Callable[[Case],
     is_about_model = names_model and rule.area in (*MODEL_AREAS, "model", "limits")
 
     def replace_model(case: Case) -> Case:
-        default = MINIMAL_REQUEST["model"] if _is_create(case) and "model" not in case.absent else None
+        default = VALID_BODY["model"] if _is_create(case) and "model" not in case.absent else None
         model = body.get("model", default) if isinstance(body := case.body or {}, Mapping) else None
         if is_about_model or case.raw is not None or not isinstance(model, str) or model not in CHEAPEST_MODELS:
             return case

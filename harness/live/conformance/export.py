@@ -29,10 +29,10 @@ from harness.live.conformance.questions import (
     needed_endpoints,
     with_model,
 )
+from harness.report.report import MAX_SAFE_NUMBER
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, MINIMAL_BY_OPERATION
 
 FORMAT = 1
-MAX_SAFE_NUMBER = 1 << 53
 UNKNOWN_MODEL = "a-model"
 MODEL, KEY, ROOT = "{model}", "{key}", "{root}"
 LICENCE = (

@@ -15,6 +15,7 @@ from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
 from harness.api.responses import CREATE_EVENT, INJECT_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.example_requests import ANY_UPLOAD as ANY_FILE
+from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.cached import cached_property
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.exchange import Answer, Json
@@ -22,7 +23,7 @@ from harness.items.examples import NEXT_MESSAGE, typed
 from harness.items.kind import item_types
 from harness.live.http import ServerReply
 from harness.server.mock_api import API_ROOT
-from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST, PlayedCase, fill_placeholders, play_case
+from harness.verify.examples import MINIMAL_BY_OPERATION, PlayedCase, fill_placeholders, play_case
 
 OTHER_PROVIDER = "it is another provider's"
 
@@ -148,7 +149,7 @@ STORED_ITEMS: Mapping[str, Case] = {
     ),
     "compaction": Case(
         {"input": [typed("compaction", encrypted_content="{0.output.1.encrypted_content}"), NEXT_MESSAGE]},
-        before=(Case(MINIMAL_REQUEST, on="POST /responses/compact"),),
+        before=(Case(VALID_BODY, on="POST /responses/compact"),),
     ),
 }
 """Requests that refer to items that the server created."""
@@ -171,14 +172,11 @@ def minimal_requests() -> Iterator[tuple[str, str, Case]]:
         yield from (("members", name, Case({"input": "hi", **members})) for name, members in parameter.examples.items())
 
 
-DEFAULT_MODEL: str = MINIMAL_REQUEST["model"]
+DEFAULT_MODEL: str = VALID_BODY["model"]
 """The model in the examples, which can be replaced by any other."""
 ONE_MODEL = "/models/"
 OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
-    **{
-        f"/responses/{name}": Case(MINIMAL_REQUEST, on=f"POST /responses/{name}")
-        for name in ("compact", "input_tokens")
-    },
+    **{f"/responses/{name}": Case(VALID_BODY, on=f"POST /responses/{name}") for name in ("compact", "input_tokens")},
     **{f"/{name}": Case({}, on=f"POST /{name}") for name in ("conversations", "vector_stores", "threads")},
     **{f"/{name}": Case(on=f"GET /{name}") for name in ("assistants", "models")},
     "/files": ANY_FILE,

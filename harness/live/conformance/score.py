@@ -1,6 +1,5 @@
 """The score of a server by area and its findings, as a table for people and as JSON (`schemas/server.json`)."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
+from harness.contract.overrides import normalize_path
 from harness.core.exchange import Finding, Json
 from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
@@ -84,7 +84,6 @@ FORMS = ("answers", "streams", "errors")
 KINDS = ("refusal", "accept", "scenario", *FORMS)
 """The kinds of findings, in the order of the report."""
 _ORDER = ("area", "name", "claim", "on", "at", "message", "request")
-_INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(slots=True)
@@ -119,7 +118,7 @@ class Score:
         findings = list(found)
         self.forms[kind]["findings" if findings else "conform"] += 1
         for finding in findings:
-            key = (on, _INDEX.sub("[]", finding.at), finding.message)
+            key = (on, normalize_path(finding.at), finding.message)
             if known := self._grouped.get(key):
                 known["times"] += 1
             elif len(self._grouped) < MAX_GROUPED:

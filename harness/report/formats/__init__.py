@@ -3,7 +3,7 @@
 The lines of `github` are printed, not written.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,19 +49,19 @@ APPENDED = ".md"
 """The format of a file without a suffix, to which reports are appended, like a job's summary in GitHub Actions."""
 
 
-def render_report(report: Any, suffix: str, formats: Mapping[str, ReportFormat] = FORMATS) -> str:
+def render_report(report: Any, suffix: str) -> str:
     """Render a report in the format of a suffix, with control characters escaped, as it may be shown in a terminal."""
     from harness.core.text import escape_controls
 
-    return escape_controls(formats[suffix or APPENDED].render(report))
+    return escape_controls(FORMATS[suffix or APPENDED].render(report))
 
 
-def why_unwritable(file: Path, formats: Mapping[str, ReportFormat] = FORMATS) -> str:
+def why_unwritable(file: Path) -> str:
     """Return why no report can be written to a file; empty if one can."""
     if not file.suffix and file.is_dir():
         return "it is a folder. Name a file; a variable that is not set names none."
-    if file.suffix and file.suffix not in formats:
-        return f"its suffix must be one of {' '.join(formats)}."
+    if file.suffix and file.suffix not in FORMATS:
+        return f"its suffix must be one of {' '.join(FORMATS)}."
     return "" if file.absolute().parent.is_dir() else f"no folder {file.parent}. Create it first."
 
 
@@ -77,14 +77,14 @@ def check_writable(files: Iterable[Path]) -> None:
             raise ConfigError(f"--report {file}: {why}")
 
 
-def write_report(report: Any, file: Path, suffix: str, formats: Mapping[str, ReportFormat] = FORMATS) -> None:
+def write_report(report: Any, file: Path, suffix: str) -> None:
     """Write a report in the format of a suffix; ConfigError if that fails, and an existing file stays unchanged.
 
     Without a suffix the report is appended.
     """
     from harness.report.replace_file import explain_write_errors, open_replacement
 
-    content = render_report(report, suffix, formats).encode()
+    content = render_report(report, suffix).encode()
     with (
         explain_write_errors(str(file), "Pass another file"),
         open_replacement(file) if suffix else file.open("ab") as out,

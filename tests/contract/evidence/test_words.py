@@ -10,7 +10,7 @@ from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, schema
 from harness.contract.check import rule_for
 from harness.contract.phrasing import format_path
-from harness.verify.examples import MINIMAL_REQUEST
+from harness.contract.rules.example_requests import VALID_BODY
 from tests.contract.evidence.samples.keywords import Breaker, Broken, occurrences, written
 from tests.contract.evidence.samples.mutate import places, replaced
 from tests.support.slow import slow_except, slow_except_every
@@ -22,7 +22,7 @@ OTHERS = sorted({operation.body_schema for operation in OPERATIONS.values() if o
 @cache
 def broken(root: str) -> list[tuple[Broken, first_violation.SchemaViolation | None]]:
     """Each keyword of a root broken by a body of its own, and what is found; definitions of the first root only there."""
-    whole, least = schema.load(root), MINIMAL_REQUEST if root == FIRST else {}
+    whole, least = schema.load(root), VALID_BODY if root == FIRST else {}
     known = [] if root == FIRST else map(written, schema.load(FIRST)["$defs"].values())
     every = Breaker(whole, frozenset(known)).place(
         whole, (), lambda body: {**least, **body} if isinstance(body, dict) else body
@@ -112,7 +112,7 @@ def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str
     """Put a value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
     path = next(path for path, _ in places(body) if format_path(path) == place)
     for kind, value in VALUES.items():
-        found = first_violation.find_violation("CreateResponse", {**MINIMAL_REQUEST, **replaced(body, path, value)})
+        found = first_violation.find_violation("CreateResponse", {**VALID_BODY, **replaced(body, path, value)})
         if found and found.keyword == "type" and found.path == place:
             message = rule_for("type", None).error.fill(found.facts).message
             assert message == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.api.responses import SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule, matches_operation
+from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
@@ -17,7 +18,7 @@ from harness.faults import http_error
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.server.websocket.session import SocketSession
-from harness.verify.examples import MINIMAL_REQUEST, play_case
+from harness.verify.examples import play_case
 from tests.support.in_process import KEY, Client
 from tests.support.slow import slow_except_every
 from tests.support.tools import functions
@@ -126,7 +127,7 @@ class TestAResponse:
         id = socket.made(stream_id="main")["id"]
         [exchange] = socket.journal
         assert (exchange.request.method, exchange.request.path, exchange.status) == ("WS", "/responses", 200)
-        assert exchange.request.body == {"type": "response.create", **MINIMAL_REQUEST, "stream_id": "main"}
+        assert exchange.request.body == {"type": "response.create", **VALID_BODY, "stream_id": "main"}
         assert exchange.answer.body["id"] == id
 
     def test_a_response_comes_from_the_script_which_reads_a_request_of_the_api(self) -> None:
@@ -400,7 +401,7 @@ def test_no_json_makes_a_connection_raise(said: Any) -> None:
     for event in (said, {"type": "response.create", "input": said, "model": "gpt-4.1"}):
         socket.session.receive(orjson.dumps(event, default=str))
     for member in ("type", "stream_id", "generate", "background", "stream", "previous_response_id", "input"):
-        socket.session.receive(orjson.dumps({"type": "response.create", **MINIMAL_REQUEST, member: said}))
+        socket.session.receive(orjson.dumps({"type": "response.create", **VALID_BODY, member: said}))
         socket.session.receive(orjson.dumps({"type": "response.steer", "input": "x", member: said}))
     assert socket.world.problems == []
     assert len(socket.journal) == 16

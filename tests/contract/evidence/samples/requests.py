@@ -6,14 +6,14 @@
 from collections.abc import Iterator
 
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case
+from harness.contract.rules.example_requests import VALID_BODY
 from harness.contract.rules.request.input_items.images import PNG
 from harness.core.exchange import Json
-from harness.verify.examples import MINIMAL_REQUEST
 from tests.contract.evidence.samples.mutate import places
 from tests.contract.evidence.samples.tools import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
 
 ROLES = {"user", "assistant", "system", "developer", "item_reference"}
-DEPLOYED: Json = {**MINIMAL_REQUEST, "model": "my-deployment"}
+DEPLOYED: Json = {**VALID_BODY, "model": "my-deployment"}
 """No listed model: it is taken to have every tool."""
 DIRECT: Json = {"type": "direct"}
 PROGRAM: Json = {"type": "program", "caller_id": "call_p"}
@@ -226,25 +226,24 @@ def requests() -> Iterator[Json]:
 
 
 def _written() -> Iterator[Json]:
-    yield MINIMAL_REQUEST
+    yield VALID_BODY
     yield {**DEPLOYED, **PLAIN}
-    yield from ({**MINIMAL_REQUEST, "input": items} for items in CALLS)
+    yield from ({**VALID_BODY, "input": items} for items in CALLS)
     yield from ({**DEPLOYED, "input": [item]} for item in ITEMS)
     yield {**DEPLOYED, "input": [*(item for call in CALLS[1:2] for item in call), *ITEMS[:6], *ITEMS[9:11]]}
     yield from ({**DEPLOYED, "tools": [tool]} for tool in TOOLS)
     yield {**DEPLOYED, "tools": TOOLS}
     yield from (
-        {**MINIMAL_REQUEST, "input": "As JSON.", "text": {"format": format, "verbosity": "medium"}}
-        for format in FORMATS
+        {**VALID_BODY, "input": "As JSON.", "text": {"format": format, "verbosity": "medium"}} for format in FORMATS
     )
     yield from ({**DEPLOYED, "tools": TOOLS, "tool_choice": choice} for choice in CHOICES)
-    yield from ({**MINIMAL_REQUEST, "model": "gpt-5", "reasoning": reasoning} for reasoning in THINKING)
-    yield {**MINIMAL_REQUEST, "model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+    yield from ({**VALID_BODY, "model": "gpt-5", "reasoning": reasoning} for reasoning in THINKING)
+    yield {**VALID_BODY, "model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
 
 
 def _of_rules() -> Iterator[Json]:
     for rule in RULES.values():
-        yield from ({**MINIMAL_REQUEST, **case.body} for case in rule.accepts if _is_plain(case))
+        yield from ({**VALID_BODY, **case.body} for case in rule.accepts if _is_plain(case))
 
 
 def _is_plain(case: Case) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.api.operations import OPERATIONS
+from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.account import Organization
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.foundry.assets import GENERATION_JOBS, new_job
@@ -11,7 +12,7 @@ from harness.foundry.blobs import BLOBS
 from harness.foundry.memory_stores import MEMORY_STORES
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
-from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
+from harness.verify.examples import OK_TURN
 from harness.world.resources import make_resource
 from harness.world.scripting.settings import PROJECT_RESOURCES
 from harness.world.world import World
@@ -49,7 +50,7 @@ def remembering() -> MockApi:
     called = function_call("f", "{}", call_id="c1")
     world.script([reasoning("**Plan**"), called], message("ok"), called, OK_TURN)
     made(mock, "/conversations", {"items": [HI]})
-    post(mock, {**MINIMAL_REQUEST, "tools": functions("f")})
+    post(mock, {**VALID_BODY, "tools": functions("f")})
     store = world.vector_store(world.file("a.txt", b"Paris"))
     made(mock, f"/vector_stores/{store}/file_batches", {"file_ids": ["file_1"]})
     world.container_file(world.container(), "a.txt", "Paris")
@@ -79,18 +80,18 @@ def continuing() -> Iterator[Json]:
     ((id, stored),) = world.store.responses.items()
     thought, call = stored.response["output"]
     output = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
-    yield {**MINIMAL_REQUEST, "previous_response_id": id, "input": [output]}
-    yield {**MINIMAL_REQUEST, "input": [thought, call, output]}
+    yield {**VALID_BODY, "previous_response_id": id, "input": [output]}
+    yield {**VALID_BODY, "input": [thought, call, output]}
     references = [{"type": "item_reference", "id": item["id"]} for item in (thought, call)]
-    yield {**MINIMAL_REQUEST, "input": [*references, output]}
-    yield {**MINIMAL_REQUEST, "conversation": next(iter(world.store.conversations))}
-    yield {**MINIMAL_REQUEST, "conversation": {"id": next(iter(world.store.conversations))}}
+    yield {**VALID_BODY, "input": [*references, output]}
+    yield {**VALID_BODY, "conversation": next(iter(world.store.conversations))}
+    yield {**VALID_BODY, "conversation": {"id": next(iter(world.store.conversations))}}
     variables = {"a": "b", "c": {"type": "input_text", "text": "d"}}
     yield {"prompt": {"id": "pmpt_1", "version": "1", "variables": variables}}
 
 
 def send(
-    mock: MockApi, id: str, *, body: Any = MINIMAL_REQUEST, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
+    mock: MockApi, id: str, *, body: Any = VALID_BODY, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
 ) -> Answer:
     """The answer to a request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     method, path, version = address(mock, id, named)

@@ -200,8 +200,8 @@ def _agents(*names: str, **of_message: bool) -> Json:
     return {"type": "namespace", "name": "collaboration", "description": "d", "tools": functions}
 
 
-def _alone(name: str, **of_message: bool) -> Json:
-    return {"tools": _agents(name, **of_message)["tools"]}
+def _alone(**of_message: bool) -> Json:
+    return {"tools": _agents("spawn_agent", **of_message)["tools"]}
 
 
 def _agent_namespaces(request: Request, family: Model | None) -> list[Json]:
@@ -273,10 +273,10 @@ def _parameters(function: Json) -> Json:
     mentions='"encrypted"',
     dialects=OPENAI,
     since="2026-06-06",
-    rejects={"spawn_agent": {"model": "gpt-5.5", **_alone("spawn_agent", encrypted=True)}},
+    rejects={"spawn_agent": {"model": "gpt-5.5", **_alone(encrypted=True)}},
     accepts=[
-        {"model": "gpt-5.5", **_alone("spawn_agent")},
-        {"model": "gpt-5.6-sol", **_alone("spawn_agent", encrypted=True)},
+        {"model": "gpt-5.5", **_alone()},
+        {"model": "gpt-5.6-sol", **_alone(encrypted=True)},
     ],
     fix="Leave `encrypted` out of the schemas of parameters.",
 )
