@@ -54,6 +54,7 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ask("P > A", chained("P A N")),
         ask("P > A2", chained("P A2 N")),
         ask("P > C", chained("C O")),
+        ask("P > C", chained("P O")),
         ask(Case({}, on="POST /conversations"), "P > A", "P A N", conversation="{0.id}"),
         ask("P > A", "P A P A N"),
         ask("P > A2", "P A2 P A2 N"),
@@ -87,7 +88,8 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
         (place, original.number, original.item)
         for place, original in (*_find_repetitions(request, history), *_find_repeated_reasoning(request, history))
     ] or list(_find_doubled_texts(request, history))
-    yield from _describe_first(found)
+    # Some workflows send all user messages with the next one on purpose, but not with the output of a call.
+    yield from _describe_first(found or (list(_find_prompts_again(request, history)) if request.outputs else []))
 
 
 def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
@@ -99,9 +101,10 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     message=_REPEATED,
     fix=_SEND_ONCE,
     strict=True,
-    loses=[ask("P > A", chained("P N")), ask("P > C", chained("P O"))],
+    loses=[ask("P > A", chained("P N"))],
     keeps=[
         ask("P > A", chained("P")),
+        ask("P > C", chained("P O")),
         ask("P > C", chained("O")),
         ask("P > A", chained("N")),
         ask([user("Go on."), "> A"], chained(user("Go on."), "N")),
@@ -110,7 +113,7 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
 def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Requests that continue another begin with all earlier user messages, which some workflows do on purpose.
 
-    If the output comes again as well, it is `history-replayed`.
+    With output that comes again, or the output of a call, it is `history-replayed`.
     """
     if not any(history_replayed(request, history)):
         yield from _describe_first(list(_find_prompts_again(request, history)))

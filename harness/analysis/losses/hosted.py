@@ -14,6 +14,7 @@ from harness.items import compaction, image_generation_call, web_search_call
 
 _SEARCHING: Json = {"tools": [{"type": "web_search"}]}
 _SEARCHED: Json = {"type": "web_search_call", "id": "{0.output.0.id}", "status": "completed"}
+_EMITTED: Json = {"type": "compaction", "encrypted_content": "{0.output.0.encrypted_content}"}
 _COMPACTED = {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}
 
 
@@ -26,7 +27,11 @@ def _after_compaction(*then: str | Json) -> Case:
 @loss(
     message="{what} from exchange {said} is not in this request, nor is all that it replaced: the client dropped it",
     fix="Send a compaction back in place of the items that it replaced; nothing else has what the model knew of them.",
-    loses=[_after_compaction("P N"), ask(["P A N >", compaction(), "A2"], "N A2 N2")],
+    loses=[
+        _after_compaction("P N"),
+        ask(["P A N >", compaction(), "A2"], "N A2 N2"),
+        ask(["P A N >", compaction(), "A2"], [_EMITTED, "A2 N2 > A3"], "N2 A3 N3"),
+    ],
     keeps=[
         _after_compaction("P", _COMPACTED, "N"),
         _after_compaction("P C O A N"),
@@ -37,7 +42,8 @@ def _after_compaction(*then: str | Json) -> Case:
 def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Conversations continue without their compaction, and without the items that the compaction replaced.
 
-    It goes on if it has the user messages that the compaction followed, or other output of the same response.
+    It goes on if it has the user messages that the compaction followed, other output of the same response, or output that
+    the model made of it.
     """
     if request.is_chained or request.is_compacted or not history.compactions:
         return
@@ -57,11 +63,17 @@ def _find_continuation(original: OutputItem, request: HistoryRequest, history: H
     keys = [key for key in request.item_keys if key[0] == "user"]
     for place, item in request.placed_items:
         repeated = history.find_output(item)
-        if repeated and repeated.reply is original.reply:
+        if repeated and (repeated.reply is original.reply or _is_read(original, repeated.reply.request)):
             return place
     if original.reply.output == [original.item] and prompts and prompts == keys[: len(prompts)] != keys:
         return request.placed_items[0][0]
     return ""
+
+
+def _is_read(compaction: OutputItem, request: HistoryRequest) -> bool:
+    """Return whether a request has a compaction."""
+    ciphertext = compaction.item.get("encrypted_content")
+    return request.is_compacted and any(item.get("encrypted_content") == ciphertext for item in request.other_items)
 
 
 _GONE = "{what} from exchange {said} is missing from this request, which continues its response"

@@ -11,6 +11,7 @@ from harness.analysis.history.request import HistoryReply, HistoryRequest, facts
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import STATELESS, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
+from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -38,6 +39,7 @@ _DATA_PROMPT = user("Plan v2, as JSON.")
         ask("P > A C", "P C O"),
         ask(["P >", message(refusal("I will not ship it."))], "P N"),
         ask("P > C", "P C O > A", "P C O N", by=("route", "plan", "plan")),
+        ask("P > A", "N > A3", "P A3 N"),
     ],
     keeps=[
         ask("P > A", "P A N"),
@@ -45,6 +47,8 @@ _DATA_PROMPT = user("Plan v2, as JSON.")
         ask("P > A A2", ["P", assistant(f"{TEXT}\nDone."), "N"]),
         ask("P > A A2", "P A2 N"),
         ask("P > A", "N", "P"),
+        ask("P > A", "N > A3", "P A3 N", by=("plan", "review", "plan")),
+        ask("P > A", "P > A3", "P A3 N"),
         ask("P > A C", "P A C O"),
         ask("P > A C", ["P", assistant("The deployment begins."), "C O"]),
         ask("P > A C", "P A C O > A2", "P C O N"),
@@ -91,6 +95,7 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
                 yield facts_about(place, reply.number, said, gone=gone)
         yield from _find_late_answers(request, history)
         yield from _find_last_parts(request, history)
+        yield from _find_foreign_answers(request, history)
         yield from _find_words_beside_calls(request, history)
 
 
@@ -111,6 +116,23 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
                 at = request.items_after(place - 1)[0][0]
                 yield facts_about(at, reply.number, said[0], gone=gone)
                 return
+
+
+def _find_foreign_answers(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the answers of the only agent that have been replaced by its answer to something else."""
+    for length, (kind, text) in enumerate(request.item_keys):
+        said = history.by_text.get(text) if kind == "assistant" and len(text) >= UNMISTAKABLE_LENGTH else None
+        digest = request.digests[length]
+        replies = history.by_input.get(digest, ()) if said and length else ()
+        if said and replies and all(original.reply.request.digests[-1] != digest for original in said.originals):
+            answers = [(reply, answer) for reply in replies for answer in _answers(reply) if reply.is_completed]
+            was_there = any(reply.request.item_keys.count((kind, text)) for reply in replies)
+            if len(answers) == len(replies) == 1 and not was_there and history.is_only_agent(request):
+                reply, answer = answers[0]
+                if not history.told.appears_in(letters_of(message_text(answer)), request.message_letters):
+                    gone = f"replaced by the answer to exchange {said.originals[-1].number}"
+                    place = next(place for place, item in request.items_after(length) if item_key(item))
+                    yield facts_about(place, reply.number, answer, gone=gone)
 
 
 def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

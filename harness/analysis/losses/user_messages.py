@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
@@ -16,7 +16,8 @@ from harness.analysis.history.items import (
 )
 from harness.analysis.history.request import HistoryRequest, PlacedItem, facts_about
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, output, user
+from harness.analysis.loss import PROMPT, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, output, user
+from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
@@ -24,6 +25,7 @@ from harness.ending import incomplete
 
 SHORTEST_REPEATED = 8
 """The length in characters from which a user message is not repeated by chance."""
+_WRITTEN = Case({"items": [PROMPT]}, on="POST /conversations/{0.id}/items")
 _RULES: Json = {"role": "developer", "content": "You run operations."}
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
 _OTHER: Json = {"type": "input_image", "image_url": "https://example.org/b.png"}
@@ -43,6 +45,7 @@ _SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
         ask("P > A", ["P", {"role": "system", "content": "Be brief."}, "P A N"]),
         ask("P P > A", "P A N"),
         ask([_RULES, "P > C"], [_RULES, _RULES, "P C O"]),
+        ask(Case({}, on="POST /conversations"), _WRITTEN, "P", conversation="{0.id}"),
         ask(
             body("P", instructions="You run operations."),
             body(_RULES, "P A", instructions="You run operations."),
@@ -50,6 +53,7 @@ _SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
         ),
     ],
     keeps=[
+        ask(Case({}, on="POST /conversations"), _WRITTEN, "N", conversation="{0.id}"),
         ask([_RULES, "P > A"], [_RULES, "P A", _RULES, "N"]),
         ask([_RULES, _RULES, "P > A"], [_RULES, _RULES, "P A N"]),
         ask([_RULES, "P > A"], [_RULES, _RULES, "N"]),
@@ -60,7 +64,11 @@ _SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages or instructions appear twice in a row where another request of the conversation has them once."""
+    """User messages or instructions appear twice in a row where another request of the conversation has them once.
+
+    So do user messages that a client writes into a conversation and also sends as `input`.
+    """
+    yield from _find_written_and_sent(request)
     if request.is_chained:
         return
     yield from _find_doubled_instructions(request, history)
@@ -70,6 +78,16 @@ def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFa
             where = {"role": "user", "number": request.number, "here": "twice in a row", "there": "once"}
             yield facts_about(place, number, item, **where)
     yield from _find_prompts_made_single(request, history)
+
+
+def _find_written_and_sent(request: HistoryRequest) -> Iterator[LossFacts]:
+    """Find the user message that was written into the conversation right before `input` repeats it."""
+    for (before, was), (place, item) in pairwise(request.placed_items):
+        writer = before.rpartition("/")[0]
+        is_sent_again = writer and "/" not in place and is_prompt(item) and is_same_prompt(was, item)
+        if is_sent_again and len(message_text(item).strip()) >= SHORTEST_REPEATED:
+            where = {"number": request.number, "here": "again", "there": "already written"}
+            yield facts_about(place, int(writer), item, role="user", **where)
 
 
 def _find_doubled_instructions(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
