@@ -1,10 +1,12 @@
 """What a correct client shows and does: each check is silent about it, and says what another client did."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from harness.analysis.call_ledger import Approval
 from harness.examine import checks
 from harness.examine.case import Check, ObservedRun, ToolCall
 from harness.examine.task import Outcome, Task
@@ -139,9 +141,12 @@ def test_streamed_text_counts_only_where_there_is_a_stream() -> None:
     assert len(list(check(seen(stream=True, streamed=["Hi.", "Hi."])))) == 1
 
 
-def test_an_mcp_tool_runs_once_after_its_approval() -> None:
-    assert list(checks.mcp_runs()(seen())) == []
-    assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals; expected ['ship']"]
+@pytest.mark.parametrize(("runs", "ran"), [((), []), ((2,), None), ((2, 3), ["ship", "ship"])])
+def test_an_mcp_tool_is_executed_exactly_once_after_its_approval(runs: tuple[int, ...], ran: list[str] | None) -> None:
+    approvals = [Approval("mcpr_1", "deploy", "ship", "{}", runs=runs)]
+    observed = ObservedRun(Task(prompts=()), Outcome(), SimpleNamespace(approvals=approvals), [])  # type: ignore[arg-type]
+    told = [] if ran is None else [f"the server ran {ran} after approvals; expected ['ship']"]
+    assert list(checks.mcp_runs("ship")(observed)) == told
 
 
 class TestReasoning:

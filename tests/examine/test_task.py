@@ -1,5 +1,7 @@
 """How the error of a client becomes a part of its outcome."""
 
+import pytest
+
 from harness.examine.task import describe_error
 
 
@@ -7,9 +9,10 @@ class StatusError(Exception):
     status_code = 429
 
 
-def test_the_status_is_that_of_a_cause():
+@pytest.mark.parametrize("link", ["__cause__", "__context__"])
+def test_the_status_is_that_of_a_cause(link):
     outer = ValueError("no answer")
-    outer.__cause__ = StatusError()
+    setattr(outer, link, StatusError())
     assert describe_error(outer) == {"type": "ValueError", "message": "no answer", "status": 429}
 
 

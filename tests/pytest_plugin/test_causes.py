@@ -71,14 +71,17 @@ class TestAFixtureOfAnotherPlugin:
 
     def test_a_fixture_is_named_when_the_application_takes_it_for_the_sdks(self, run: Run) -> None:
         run("""
-def answer(api):
+def answer(api, chained):
     try:
         return api.responses.create(model="gpt-4.1", input="x")
     except AttributeError as problem:
-        raise RuntimeError("no answer") from problem
+        if chained:
+            raise RuntimeError("no answer") from problem
+        raise RuntimeError("no answer")
 
-def test_it(client, mock): answer(client)
-""").shows("E *The client of the mock is `openai_client`.")
+@pytest.mark.parametrize("chained", [True, False])
+def test_it(client, mock, chained): answer(client, chained)
+""").shows(*2 * ["E *The client of the mock is `openai_client`."], failed=2)
 
     def test_a_fixture_of_another_plugin_is_used_in_peace(self, run: Run) -> None:
         """A test of a web application uses its framework's client, and the mock behind it."""
