@@ -144,7 +144,7 @@ def test_streamed_text_counts_only_where_there_is_a_stream() -> None:
 @pytest.mark.parametrize(("runs", "ran"), [((), []), ((2,), None), ((2, 3), ["ship", "ship"])])
 def test_an_mcp_tool_is_executed_exactly_once_after_its_approval(runs: tuple[int, ...], ran: list[str] | None) -> None:
     approvals = [Approval("mcpr_1", "deploy", "ship", "{}", runs=runs)]
-    observed = ObservedRun(Task(prompts=()), Outcome(), SimpleNamespace(approvals=approvals), [])  # type: ignore[arg-type]
+    observed = ObservedRun(Task(prompts=()), Outcome(), SimpleNamespace(approvals=approvals), [])
     told = [] if ran is None else [f"the server ran {ran} after approvals; expected ['ship']"]
     assert list(checks.mcp_runs("ship")(observed)) == told
 

@@ -88,6 +88,21 @@ def test_the_journal_has_a_line_for_each_request(mock, world, post):
     assert len({line.index("gpt-4.1") for line in lines if "gpt-4.1" in line}) == 1
 
 
+def test_the_journal_has_a_line_for_requests_of_no_endpoint_and_a_column_for_agents(world, post):
+    post(asked("hi"))
+    for _ in range(3):
+        post(call="GET /v1/nothing")
+    post(asked("more"))
+    agents = {"planner": world.exchanges[:1], "client": world.exchanges[1:4], "ops": world.exchanges[4:]}
+    for lanes, named in ((agents, ["planner ", "client ", "ops "]), ({"planner": world.exchanges}, ["", "", ""])):
+        lines = render_journal(world.exchanges, lanes).splitlines()
+        assert [" ".join(line.split()) for line in lines] == [
+            f'1 {named[0]}POST /responses gpt-4.1 "hi" 418 NoTurn',
+            f"2-4 {named[1]}3 requests for paths that the API lacks 404",
+            f'5 {named[2]}POST /responses gpt-4.1 "more" 418 NoTurn',
+        ]
+
+
 def test_the_journal_shows_the_newest_requests(world, post):
     for _ in range(23):
         post(asked("hi"))

@@ -73,11 +73,6 @@ def spoken(server: Server, *sent: bytes) -> bytes:
         return b"".join(iter(lambda: wire.recv(65536), b""))
 
 
-def raw_request(body: bytes, *headers: bytes) -> bytes:
-    lines = [b"POST /v1/responses HTTP/1.1", b"Host: x", f"Authorization: Bearer {KEY}".encode(), *headers]
-    return b"\r\n".join([*lines, b"", b""]) + body
-
-
 class TestABody:
     @pytest.mark.parametrize(
         "body",
@@ -426,26 +421,6 @@ class TestAConnection:
     def test_a_connection_with_headers_no_api_knows_is_answered(self, server: Server) -> None:
         odd = {**JSON, "x-odd": "\xff\xfe", "x-long": "y" * 40_000, "openai-beta": "", "cookie": "{}"}
         assert post(server, GOOD, odd).status == 200
-
-    def test_a_connection_with_several_requests_at_once_answers_them_in_order(self, server: Server) -> None:
-        asked = [GOOD, b"{", b"[]", GOOD]
-        sent = [raw_request(body, b"Content-Length: %d" % len(body)) for body in asked]
-        sent[-1] = raw_request(asked[-1], b"Content-Length: %d" % len(asked[-1]), b"Connection: close")
-        said = spoken(server, b"".join(sent))
-        assert [part[:3] for part in said.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400", b"400", b"200"]
-
-    def test_a_connection_that_sends_the_body_in_chunks_is_answered(self, server: Server) -> None:
-        head = raw_request(b"", b"Transfer-Encoding: chunked", b"Connection: close")
-        chunks = [b"%x\r\n%b\r\n" % (len(part), part) for part in (GOOD[:5], GOOD[5:], b"")]
-        assert spoken(server, head, *chunks).startswith(b"HTTP/1.1 200 ")
-
-    def test_a_connection_that_waits_for_leave_to_send_gets_it(self, server: Server) -> None:
-        head = raw_request(b"", b"Expect: 100-continue", b"Content-Length: %d" % len(GOOD))
-        with socket.create_connection((server.host, server.port), 10) as wire:
-            wire.sendall(head)
-            assert wire.recv(100).startswith(b"HTTP/1.1 100 ")
-            wire.sendall(GOOD)
-            assert wire.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 VALUES = st.recursive(

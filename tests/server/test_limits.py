@@ -9,6 +9,7 @@ import pytest
 
 from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
+from harness.server import keyed_worlds
 from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_cli
@@ -141,6 +142,14 @@ class TestWorlds:
         assert "--worlds" in judged.verdict
         ask(api, key="sk-c")
         assert judge_world(api.open("sk-d")).verdict == ""
+
+    def test_keys_of_the_worlds_that_were_dropped_last_are_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(keyed_worlds, "MAX_CLOSED", 2)
+        api = bounded(worlds=1)
+        for number in range(5):
+            api.open(f"sk-{number}", f"World {number}")
+        assert [api.name_closed(f"sk-{number}") for number in range(4)] == ["", "", "World 2", "World 3"]
+        assert [api.open(key).world.was_dropped for key in ("sk-1", "sk-3")] == [False, True]
 
     def test_a_world_that_was_forgotten_on_demand_is_in_order(self) -> None:
         api = bounded(worlds=1)

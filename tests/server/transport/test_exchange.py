@@ -158,14 +158,6 @@ def test_a_client_that_does_not_read_is_not_answered_without_end(either: Server)
         assert 0 < counted < 4_000
 
 
-def test_a_fault_of_the_mock_is_an_answer_500(either: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> Answer:
-        raise ValueError("no")
-
-    monkeypatch.setattr(either.api, "handle", fail)
-    assert answer_to(either, request_of({})).startswith(b"HTTP/1.1 500 ")
-
-
 @pytest.mark.slow
 def test_an_idle_connection_is_closed(either: Server) -> None:
     with socket.create_connection((either.host, either.port), timeout=10) as wire:
