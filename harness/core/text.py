@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, compress, count, islice
+from operator import ne
 from typing import Any
 
 LINE_WIDTH = 100
@@ -145,7 +146,7 @@ _UNPRINTABLE = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\
 
 def escape_controls(text: str) -> str:
     r"""Escape control characters as JSON does (`\u001b`), so that JSON keeps its value."""
-    return _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isprintable() else _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @cache
@@ -165,8 +166,7 @@ def escape_values(value: Any) -> Any:
 
 def count_shared(one: Sequence[Any], other: Sequence[Any]) -> int:
     """Count the elements with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (element, expected) in pairs if element != expected), min(len(one), len(other)))
+    return next(compress(count(), map(ne, one, other)), min(len(one), len(other)))
 
 
 def share_of_ends(one: Sequence[Any], other: Sequence[Any]) -> float:

@@ -18,7 +18,7 @@ from harness.contract.call import drop_nulls
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
 from harness.contract.rule import CREATE_RESPONSE, RULES
-from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, applicable_rules
+from harness.contract.rule_plan import plan_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object, as_string, objects_in
@@ -65,10 +65,11 @@ def api_surface() -> Coverage:
 
 def measure_coverage(exchanges: Sequence[Exchange], world: World) -> Coverage:
     """Collect what the exchanges of a World cover in each dimension."""
+    seen: _Seen = {}
     requests = [exchange.request for exchange in exchanges]
     answers = [exchange.answer for exchange in exchanges]
     found: dict[str, Iterable[str]] = {
-        "rules": (id for exchange in exchanges for id in _checked_rules(exchange, world)),
+        "rules": (id for exchange in exchanges for id in _checked_rules(exchange, world, seen)),
         "refusals": (answer.rule for answer in answers if answer.rule),
         "said": (
             as_string(item.get("type"))
@@ -106,19 +107,22 @@ def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
     return 100 * len(hit & of) >= least * len(of)
 
 
-def _checked_rules(exchange: Exchange, world: World) -> Iterator[str]:
-    """Yield the rules that were applied to a request, up to a rule that refused it."""
+_Seen = dict[tuple[int, int | type], Any]
+"""The parts of schemas with the values, or kinds of values, whose rules were yielded; what it holds keeps its identity."""
+
+
+def _checked_rules(exchange: Exchange, world: World, seen: _Seen) -> Iterator[str]:
+    """Yield the rules that were applied to a request, up to a rule that refused it, except those seen before."""
     request, refusing_rule = exchange.request, exchange.answer.rule or ""
     for checked in _requests_to_check(request):
-        rules = applicable_rules(checked, world)
-        before = [rule.id for rule in rules if rule.area in AREAS_BEFORE_SCHEMA]
-        after = [rule.id for rule in rules if rule.area not in AREAS_BEFORE_SCHEMA]
+        plan = plan_rules(checked, world)
+        before = [rule.id for rule in plan.before]
         yield from _ids_until(before, refusing_rule)
         if refusing_rule in before:
             return
-        yield from _schema_rules(checked)
+        yield from _schema_rules(checked, seen)
         if not (refusing_rule in RULES and RULES[refusing_rule].check is None):
-            yield from _ids_until(after, refusing_rule)
+            yield from _ids_until([rule.id for rule in plan.after], refusing_rule)
     if refusing_rule:
         yield refusing_rule
 
@@ -136,17 +140,21 @@ def _ids_until(ids: Sequence[str], last: str | None) -> Sequence[str]:
     return ids[: ids.index(last) + 1] if last in ids else ids
 
 
-def _schema_rules(request: Request) -> set[str]:
+def _schema_rules(request: Request, seen: _Seen) -> set[str]:
     if request.schema is None or request.fault:
         return set()
     root = schema.load(request.schema)
     found: set[str] = set()
-    _collect_schema_rules(root, root, drop_nulls(read_by_schema(request)), found)
+    _collect_schema_rules(root, root, drop_nulls(read_by_schema(request)), found, seen)
     return found
 
 
-def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str]) -> None:
+def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str], seen: _Seen) -> None:
     """Collect the rules of a part of a schema, and of the parts for members and items of the value."""
+    key = id(node), id(value) if isinstance(value, dict | list) else type(value)
+    if key in seen:
+        return
+    seen[key] = node, value
     node = deref(root, node)
     found |= _rules_of_node(_SchemaNode(node))
     if "anyOf" in node:
@@ -156,15 +164,15 @@ def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str]) -
         for branch in _matching_branches(
             _SchemaNode(root), _SchemaNode(node), key, kind, discriminator if isinstance(discriminator, str) else None
         ):
-            _collect_schema_rules(root, branch, value, found)
+            _collect_schema_rules(root, branch, value, found, seen)
     if isinstance(value, dict):
         members, others = node.get("properties", {}), node.get("additionalProperties")
         for name, member_value in value.items():
             if isinstance(member := members.get(name, others), dict):
-                _collect_schema_rules(root, member, member_value, found)
+                _collect_schema_rules(root, member, member_value, found, seen)
     elif isinstance(value, list) and isinstance(node.get("items"), dict):
         for member_value in value:
-            _collect_schema_rules(root, node["items"], member_value, found)
+            _collect_schema_rules(root, node["items"], member_value, found, seen)
 
 
 class _SchemaNode:

@@ -37,6 +37,7 @@ from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.judging.websockets import to_http_interactions
 from harness.verify.output import finding_lines
+from harness.verify.share_values import SharedValues
 from harness.viewer.build_run import show_world, view_of_case
 from harness.world.world import World
 
@@ -131,6 +132,7 @@ class CaseWriter:
         self._recording = recording
         self._spool = spool
         self._worlds: dict[str, World] = {}
+        self._values = SharedValues()
         self._found: dict[str, list[ReportFinding]] = {}
         self._at: tuple[str, int, int | None] = (printable_path(recording), 0, None)
 
@@ -139,6 +141,8 @@ class CaseWriter:
         if (journal := self._worlds.get(recorded.file)) is None:
             journal = self._worlds[recorded.file] = World(recorded.file)
         exchange = None
+        self._values.share(recorded.request)
+        self._values.share(recorded.answer, recorded.events)
         with suppress(Exception):  # the judge reports a rule that fails
             if exchanged := rebuild_exchange(recorded, world):
                 journal.add_exchange(*exchanged)

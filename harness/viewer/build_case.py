@@ -44,7 +44,7 @@ from harness.viewer.page_data import (
     WaitingTurn,
 )
 from harness.viewer.pool import Pool, cleaner_of
-from harness.viewer.show_exchange import ExchangeShower, began_at, relative_path, summarize_step
+from harness.viewer.show_exchange import ExchangeShower, StepLines, began_at, relative_path, summarize_step
 from harness.viewer.transcript import Marked, TranscriptReader
 from harness.world.route import Route
 from harness.world.routed_requests import RoutedPath
@@ -192,8 +192,10 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
     pool = Pool(cleaner_of(world.exchanges, judged.secrets))
     lane_exchanges = assign_lanes(world.exchanges, world.script.agent_hints)
     steps = list(build_steps(lane_exchanges))
-    row = _build_row(head, world, judged, steps, pool)
-    exchanges = _show_exchanges(world, pool, lane_exchanges, steps, judged.findings, after, head.root)
+    lines = list(map(summarize_step, steps))
+    row = _build_row(head, world, judged, steps, lines, pool)
+    placed_steps = list(zip(lane_exchanges, steps, lines, strict=True))
+    exchanges = _show_exchanges(world, pool, placed_steps, judged.findings, after, head.root)
     drawn = Flow(steps[-DIAGRAM_STEPS:]).sequence
     label = pool.label
     return ShownCase(
@@ -221,10 +223,18 @@ def build_row(head: CaseHead, world: World, judged: JudgedCase, newest: int) -> 
     """Build only the row of a World's case; its lanes and texts are those of its newest exchanges."""
     exchanges = world.exchanges[-newest:]
     steps = list(build_steps(assign_lanes(exchanges, world.script.agent_hints)))
-    return _build_row(head, world, judged, steps, Pool(cleaner_of(exchanges, judged.secrets)))
+    lines = list(map(summarize_step, steps))
+    return _build_row(head, world, judged, steps, lines, Pool(cleaner_of(exchanges, judged.secrets)))
 
 
-def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence[FlowStep], pool: Pool) -> CaseRow:
+def _build_row(
+    head: CaseHead,
+    world: World,
+    judged: JudgedCase,
+    steps: Sequence[FlowStep],
+    lines: Sequence[StepLines],
+    pool: Pool,
+) -> CaseRow:
     label = pool.label
     return CaseRow(
         escape_controls(head.id),
@@ -238,7 +248,10 @@ def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence
         sum(finding.kind == "loss" for finding in judged.findings),
         [label(lane) for lane in dict.fromkeys(step.lane for step in steps)],
         *_causes_and_consequences(head, judged, pool),
-        [label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps],
+        [
+            label(shorten(" ".join(filter(None, [step.lane, step.endpoint, *said])), SEARCH_WIDTH))
+            for step, said in zip(steps, lines, strict=True)
+        ],
         head.began or began_at(world),
         label(_client_of(world)),
     )
@@ -253,29 +266,24 @@ def _client_of(world: World) -> str:
 def _show_exchanges(
     world: World,
     pool: Pool,
-    lane_exchanges: Sequence[LaneExchange],
-    steps: Sequence[FlowStep],
+    placed_steps: Sequence[tuple[LaneExchange, FlowStep, StepLines]],
     findings: Sequence[ReportFinding],
     after: int,
     root: str,
 ) -> list[ShownExchange]:
-    lanes = {lane: index for index, lane in enumerate(dict.fromkeys(placed.lane for placed in lane_exchanges))}
+    lanes = {lane: index for index, lane in enumerate(dict.fromkeys(placed.lane for placed, *_ in placed_steps))}
     marked = _marked_by_exchange(findings)
     recent = [exchange for exchange in world.exchanges if exchange.number > after - NEAR_RETRY]
     repeated = {retry.exchange: retry.of for retry in find_retries(recent, world.edge)}
     transcripts, shower = TranscriptReader(pool), ExchangeShower(world, pool, root)
     shown = []
-    for placed, step in zip(lane_exchanges, steps, strict=True):
+    for placed, step, lines in placed_steps:
         exchange = placed.exchange
-        request = transcripts.read(exchange)
-        if exchange.number > after:
-            built = shower.show(exchange, lanes[placed.lane], step)
-            built = replace(built, retry_of=repeated.get(exchange.number, 0))
-            if request:
-                marks = marked.get(exchange.number, ())
-                transcript, before = transcripts.show(exchange, request, step.new_items, marks)
-                built = replace(built, transcript=transcript, before=before)
-            shown.append(built)
+        number, request = exchange.number, transcripts.read(exchange)
+        if number > after:
+            marks = marked.get(number, ())
+            transcript = transcripts.show(exchange, request, step.new_items, marks) if request else (None, 0)
+            shown.append(shower.show(exchange, lanes[placed.lane], step, lines, transcript, repeated.get(number, 0)))
         transcripts.record(exchange, request)
     return shown
 

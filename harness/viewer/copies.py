@@ -9,10 +9,13 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlencode
+
+import orjson
 
 from harness.contract.schema import read_generated, schemas_directory
 from harness.core.errors import COMMAND
@@ -307,15 +310,19 @@ def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
 
 
 def _curl(request: Request) -> str:
-    is_azure = "api-key" in request.headers
-    key = '"api-key: $AZURE_OPENAI_API_KEY"' if is_azure else '"Authorization: Bearer $OPENAI_API_KEY"'
     query = f"?{urlencode(dict(request.query), doseq=True)}" if request.query else ""
-    head = [f'curl -sS -X {request.method} "$OPENAI_BASE_URL"{shlex.quote(request.path + query)}', f"-H {key}"]
-    if as_object(request.body).get("stream") is True:
-        head[0] = head[0].replace("curl -sS", "curl -sSN")
-    if request.body is None:
-        return " \\\n  ".join(head)
-    lines = [*head, "-H 'Content-Type: application/json'", f"--data-binary @- <<'JSON'\n{REQUEST_MARK}\nJSON"]
+    is_stream = as_object(request.body).get("stream") is True
+    address, has_body = request.path + query, request.body is not None
+    return _write_curl(request.method, address, "api-key" in request.headers, is_stream, has_body)
+
+
+@lru_cache(maxsize=256)  # most exchanges of a journal have the same
+def _write_curl(method: str, address: str, is_azure: bool, is_stream: bool, has_body: bool) -> str:
+    key = '"api-key: $AZURE_OPENAI_API_KEY"' if is_azure else '"Authorization: Bearer $OPENAI_API_KEY"'
+    program = "curl -sSN" if is_stream else "curl -sS"
+    lines = [f'{program} -X {method} "$OPENAI_BASE_URL"{shlex.quote(address)}', f"-H {key}"]
+    if has_body:
+        lines += ["-H 'Content-Type: application/json'", f"--data-binary @- <<'JSON'\n{REQUEST_MARK}\nJSON"]
     return " \\\n  ".join(lines)
 
 
@@ -341,7 +348,17 @@ def _test(exchange: Exchange, turn: Lines, rule: str) -> str:
 
 def _mark_long(name: str, value: Any) -> Any:
     """Return a mark for a long member of a request; a short one is written out."""
-    return value if len(_json(value)) <= MAX_WRITTEN else Code(f"⟦={name}⟧")
+    return Code(f"⟦={name}⟧") if _is_long(value) else value
+
+
+def _is_long(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        with suppress(orjson.JSONEncodeError):  # faster, and never longer
+            if len(orjson.dumps(value).decode()) > MAX_WRITTEN:
+                return True
+    elif isinstance(value, str) and len(value) > MAX_WRITTEN:
+        return True
+    return len(_json(value)) > MAX_WRITTEN
 
 
 def _yaml_turn(turn: Lines) -> str:

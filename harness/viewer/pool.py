@@ -20,55 +20,80 @@ from harness.report.report import MAX_SAFE_NUMBER
 
 MIN_SIZE = 24
 """Minimum size, in characters of a text or bytes of JSON, of what is stored once."""
+MIN_MEMBERS = 4
+"""How many members the JSON of an object has at least if it is sure to have MIN_SIZE bytes."""
+MAX_NAMES = 4_096
+"""How many names of members are kept in cleaned form."""
 MIN_LIST = 4
 """Minimum length of a list that continues the one before."""
 MAX_DEPTH = 200
 """The maximum nesting; deeper values are shown as `…`."""
+_MARKS = frozenset(("$", "$list", "$literal"))
 
 
 class Pool:
-    """Stores values once, in `entries`. Every text goes through `clean`, which hides secrets."""
+    """Stores values once, in `entries`. Every text goes through `clean`, which hides secrets.
+
+    An object or a list that was put is recognized by its identity, so it must not change.
+    """
 
     def __init__(self, clean: Callable[[str], str] = str) -> None:
         self.entries: list[Any] = []
         self.clean = clean
         self._stored: dict[str | bytes, Any] = {}
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._names: dict[str, str] = {}
         self._bases: dict[bytes, int] = {}
 
     def put(self, value: Any, depth: int = MAX_DEPTH) -> Any:
         """Store a value once unless it is small, and return its reference."""
-        if not isinstance(value, dict | list | tuple | str):
+        if isinstance(value, str):
+            if (stored := self._stored.get(value)) is None:
+                shown = self.clean(value)
+                stored = self._stored[value] = shown if len(value) < MIN_SIZE else self._append(shown)
+            return stored
+        if not isinstance(value, dict | list | tuple):
             return self._plain(value)
-        key = value if isinstance(value, str) else _digest(value)
-        if key in self._stored:
-            return self._stored[key]
-        shown = self._show(value, depth)
-        if key:
-            self._stored[key] = shown
-        return shown
+        if known := self._known.get(id(value)):
+            return known[1]
+        key = _digest(value)
+        if (stored := self._stored.get(key)) is None:
+            stored = self._show(value, depth)
+            if key:
+                self._stored[key] = stored
+        self._known[id(value)] = value, stored
+        return stored
 
     def _show(self, value: Any, depth: int) -> Any:
-        if isinstance(value, str):
-            return self.clean(value) if len(value) < MIN_SIZE else self._append(self.clean(value))
         if not depth:
             return "…"
         if not isinstance(value, dict):
-            return self._continue([self.put(element, depth - 1) for element in value])
+            return self.put_list([self.put(element, depth - 1) for element in value])
         shown = self.inside(value, depth)
-        return shown if len(orjson.dumps(shown)) < MIN_SIZE else self._append(shown)
+        return shown if len(shown) < MIN_MEMBERS and len(orjson.dumps(shown)) < MIN_SIZE else self._append(shown)
 
     def inside(self, value: Any, depth: int = MAX_DEPTH) -> Any:
         """Store the members of an object once, but not the object itself, which occurs only once."""
         if not isinstance(value, dict):
             return self.put(value, depth)
-        members = {self.clean(str(name)): self.put(member, depth - 1) for name, member in value.items()}
-        return {"$literal": members} if members.keys() & {"$", "$list", "$literal"} else members
+        put, names, depth = self.put, self._names, depth - 1
+        members = {
+            names.get(name) or self._clean_name(name): None if member is None else put(member, depth)
+            for name, member in value.items()
+        }
+        return {"$literal": members} if not _MARKS.isdisjoint(members) else members
+
+    def _clean_name(self, name: Any) -> str:
+        cleaned = self.clean(str(name))
+        if len(self._names) < MAX_NAMES:
+            self._names[name] = cleaned
+        return cleaned
 
     def _append(self, shown: Any) -> Any:
         self.entries.append(shown)
         return {"$": len(self.entries) - 1}
 
-    def _continue(self, shown: list[Any]) -> Any:
+    def put_list(self, shown: list[Any]) -> Any:
         """Store a list of references as the continuation of the one before, if that begins like its first half."""
         if len(shown) < MIN_LIST:
             return shown
@@ -126,7 +151,7 @@ def _digest(value: Any) -> bytes:
         return b""
 
 
-SHORT_TEXT = 64
+SHORT_TEXT = 256
 SHORT_TEXTS = 4_096
 """How many texts shorter than SHORT_TEXT characters are cached in cleaned form."""
 

@@ -1,10 +1,10 @@
 """An exchange in the viewer, apart from its transcript: what was sent, and how and when it was delivered."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from linecache import getlines
 from pathlib import Path
 from textwrap import dedent, indent
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from harness.analysis.flow import FlowStep, item_line
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
@@ -127,6 +127,13 @@ NO_SETTINGS = ("input", "instructions", "tools", "items", "messages")
 """The members of a request that are shown separately."""
 
 
+class StepLines(NamedTuple):
+    """The line about the request of a step, and the one about its answer."""
+
+    gist: str
+    said: str
+
+
 class ExchangeShower:
     """Converts the exchanges of a World."""
 
@@ -136,9 +143,18 @@ class ExchangeShower:
         self._root = root
         self._began = began_at(world)
         self._unexpected = {exchange.number for exchange in world.refusals.unexpected}
+        self._headers: dict[tuple[tuple[str, str], ...], list[tuple[str, str]]] = {}
 
-    def show(self, exchange: Exchange, lane: int, step: FlowStep) -> ShownExchange:
-        """Convert an exchange of a lane."""
+    def show(
+        self,
+        exchange: Exchange,
+        lane: int,
+        step: FlowStep,
+        lines: StepLines,
+        transcript: tuple[Any, int] = (None, 0),
+        retry_of: int = 0,
+    ) -> ShownExchange:
+        """Convert an exchange of a lane; `transcript` comes with the number of its items that are not new."""
         pool, label, world = self._pool, self._pool.label, self._world
         request, answer = exchange.request, exchange.answer
         is_refused = exchange.status >= 400 and not exchange.is_routed
@@ -157,12 +173,13 @@ class ExchangeShower:
             request.dialect,
             answer.status,
             rule,
-            label(_gist(step)),
-            label(_said(step)),
+            label(lines.gist),
+            label(lines.said),
             label(message),
             label(at),
             asked=bool(answer.expected or (rule and exchange.number not in self._unexpected)),
             routed=exchange.is_routed,
+            retry_of=retry_of,
             cost=find_cost_of(exchange, world.as_of),
             query=pool.inside(dict(request.query)) if request.query else None,
             request=pool.inside(_sent(request)),
@@ -170,11 +187,13 @@ class ExchangeShower:
             events=None if answer.events is None else [*show_events(exchange, world, pool)],
             added=[pool.put(item) for item in step.new_items],
             output=[pool.put(item) for item in step.output_items],
+            before=transcript[1],
+            transcript=transcript[0],
             instructions=pool.put(body.get("instructions")),
             tools=pool.put(body.get("tools")),
             settings=pool.inside(settings) if settings else None,
-            request_headers=_show_headers(request.headers, label),
-            answer_headers=_show_headers(answer.headers, label),
+            request_headers=self._show_headers(request.headers),
+            answer_headers=self._show_headers(answer.headers),
             edge=show_edge(exchange, world, self._began),
             answered_by=self._show_origin(exchange.number),
             tried=[Tried(label(route.route), label(route.why)) for route in tried_routes(world, exchange)],
@@ -188,6 +207,19 @@ class ExchangeShower:
         label = self._pool.label
         where = label(relative_path(origin.file, self._root)), origin.line
         return AnsweredBy(origin.turn, label(origin.route), *where, label(_read_statement(origin.file, origin.line)))
+
+    def _show_headers(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
+        """List headers in their order; of a secret one only the scheme is shown. The same ones are shown once."""
+        key = tuple(headers.items())
+        if (known := self._headers.get(key)) is None:
+            known = self._headers[key] = [self._show_header(name, value) for name, value in key]
+        return known
+
+    def _show_header(self, name: str, value: str) -> tuple[str, str]:
+        scheme, space, _ = value.strip().partition(" ")
+        hidden = f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
+        label = self._pool.label
+        return label(name), hidden if name.lower() in SECRET_HEADERS else label(value)
 
 
 def relative_path(file: str, root: str) -> str:
@@ -211,19 +243,9 @@ def _read_statement(file: str, line: int) -> str:
     return lines[0].strip() if lines else ""
 
 
-def _show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
-    """List headers in their order; of a secret one only the scheme is shown."""
-    shown = []
-    for name, value in headers.items():
-        scheme, space, _ = value.strip().partition(" ")
-        hidden = f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
-        shown.append((clean(name), hidden if name.lower() in SECRET_HEADERS else clean(value)))
-    return shown
-
-
-def summarize_step(step: FlowStep) -> str:
-    """Summarize a step in one line, for search."""
-    return " ".join(filter(None, [step.lane, step.endpoint, _gist(step), _said(step)]))
+def summarize_step(step: FlowStep) -> StepLines:
+    """Summarize the request and the answer of a step, in a line each."""
+    return StepLines(_gist(step), _said(step))
 
 
 def _sent(request: Request) -> Any:

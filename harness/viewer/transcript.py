@@ -37,6 +37,8 @@ class TranscriptReader:
         self._identities: dict[int, tuple[Any, bytes]] = {}
         self._said: dict[bytes, int] = {}
         self._items_of: dict[int, list[Json]] = {}
+        self._shown: dict[tuple[int, str, int, str], Any] = {}
+        self._instructions: dict[str, Json] = {}
 
     def read(self, exchange: Exchange) -> HistoryRequest | None:
         """Read what a request sends to a model; None for other requests."""
@@ -50,7 +52,16 @@ class TranscriptReader:
         before = sum(element.origin not in ("input", "instructions") for element in elements)
         for number, finding, origin in marked:
             elements = self._mark(elements, exchange, number, finding, origin)
-        return self._pool.put([{name: getattr(element, name) for name in _MEMBERS} for element in elements]), before
+        return self._pool.put_list(list(map(self._show_element, elements))), before
+
+    def _show_element(self, element: TranscriptItem) -> Any:
+        """Store an element; one without a mark only once, as the requests that follow repeat it."""
+        key = id(element.item), element.origin, element.said, element.at
+        if element.mark or (shown := self._shown.get(key)) is None:
+            shown = self._pool.put({name: getattr(element, name) for name in _MEMBERS})
+            if not element.mark:
+                self._shown[key] = shown
+        return shown
 
     def record(self, exchange: Exchange, request: HistoryRequest | None) -> None:
         """Record an exchange that later ones may repeat."""
@@ -65,7 +76,8 @@ class TranscriptReader:
     def _elements(self, request: HistoryRequest, new: Sequence[Json]) -> Iterator[TranscriptItem]:
         instructions = request.body.get("instructions")
         if isinstance(instructions, str) and instructions:
-            yield TranscriptItem({"type": "message", "role": "system", "content": instructions}, "instructions")
+            item = {"type": "message", "role": "system", "content": instructions}
+            yield TranscriptItem(self._instructions.setdefault(instructions, item), "instructions")
         elif isinstance(instructions, list):
             yield from (TranscriptItem(item, "instructions") for item in instructions)
         chained = "chain" if isinstance(request.body.get("previous_response_id"), str) else "conversation"
