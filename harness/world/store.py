@@ -145,9 +145,11 @@ class Store:
 
     def keep_newest(self, most: int) -> None:
         """Drop the oldest responses beyond `most` with everything stored for them; conversations keep their items."""
-        if len(self.responses) > most:
-            for id in oldest_beyond(self.responses, most):
-                self._drop_response(id)
+        for id in oldest_beyond(self.responses, most):
+            self._drop_response(id)
+
+    def keep_newest_besides(self, most: int) -> None:
+        """Drop the oldest of what is stored beside responses, beyond what `most` of them may have."""
         more = most * _ENTRIES_PER_RESPONSE
         hidden: Table[Any]
         for hidden in (self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers):

@@ -89,6 +89,8 @@ MAX_SHOWN_OTHERWISE = 100
 """The number of differences kept between what was said and what a client showed; the first are."""
 MAX_FALSE_CLAIMS = 100
 """The number of false claims about a path that are kept; the first are."""
+CHECKED_AT_LEAST = 128
+"""How often, while the store fills with responses, the number of what is stored beside them is looked at."""
 MAX_FAILED = 20
 """The number of reasons that are kept why a server failed to answer; others are counted with the last of them."""
 NONE_FAILED: Mapping[Problem, int] = MappingProxyType({})
@@ -280,7 +282,10 @@ class World:
             drop_oldest(self.problems, limits.exchanges)
             self.approval_ledger.keep_newest(limits.exchanges)
         if limits.responses is not None:
-            self.store.keep_newest(limits.responses)
+            if len(self.store.responses) > limits.responses:
+                self.store.keep_newest(limits.responses)
+            if not self.exchange_count % (1 + limits.responses // CHECKED_AT_LEAST):
+                self.store.keep_newest_besides(limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
         """Watch for requests without a World, as they may be meant for this one."""

@@ -45,7 +45,8 @@ TOO_SLOW = "The request did not become whole in time."
 
 @lru_cache(maxsize=8)
 def _decode(headers: tuple[tuple[bytes, bytes], ...]) -> Headers:
-    return tuple(header_pairs(headers))
+    pairs = header_pairs(headers)
+    return tuple([name for name, _ in pairs]), tuple([value for _, value in pairs])
 
 
 def _do_nothing() -> None:
@@ -100,7 +101,7 @@ class HttpConnection(asyncio.Protocol):
         self._keep_alive = keep_alive
         self._service = service
         self._whole_head: RequestHead | None = None
-        self._parser: RequestParser | None = None
+        self._parser = RequestParser()
         self._since = self.loop.time()
         self._arrived = 0.0
         self._received = 0
@@ -127,8 +128,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _let_go(self) -> None:
         """Drop what refers back to the connection, which is then freed at once."""
-        if self._parser:
-            self._parser.close()
+        self._parser.close()
         self._end = _do_nothing
 
     def eof_received(self) -> None:
@@ -151,7 +151,7 @@ class HttpConnection(asyncio.Protocol):
     def shutdown(self) -> None:
         """Close the connection once all its answers have been sent."""
         if self.exchanges:
-            self.exchanges[-1].framing.keep_alive = False
+            self.exchanges[-1].keep_alive = False
             for exchange in self.exchanges:
                 if exchange.scope is not None:
                     exchange.scope["state"][STOPPING] = True
@@ -168,7 +168,6 @@ class HttpConnection(asyncio.Protocol):
             self.state = HEAD
         self._received += len(data)
         self._answered_at_once = 0
-        self._parser = self._parser or RequestParser()
         for part in self._parser.feed(data):
             if type(part) is tuple:
                 self._arrived = time()
@@ -237,12 +236,11 @@ class HttpConnection(asyncio.Protocol):
         if self._is_answering:
             return
         self._is_answering = True
-        while self.exchanges and not self.exchanges[0].has_task and not self.transport.is_closing():
+        while self.exchanges and not (first := self.exchanges[0]).has_task and not self.transport.is_closing():
             if self._answered_at_once == MOST_AT_ONCE:
                 self.loop.call_soon(self._answer_more)
                 return
             self._answered_at_once += 1
-            first = self.exchanges[0]
             if first.service is None:
                 self._start(first, first.run(partial(self._config.loaded_app, first.scope, first.receive, first.send)))
                 continue
@@ -266,8 +264,8 @@ class HttpConnection(asyncio.Protocol):
     def on_answered(self) -> None:
         """Finish an exchange, and start the next one or end the connection."""
         self.exchanges.popleft()
-        self._server_state.total_requests += 1
-        if not self._server_state.total_requests % COLLECTED_ANSWERS:
+        self._server_state.total_requests = answered = self._server_state.total_requests + 1
+        if not answered % COLLECTED_ANSWERS:
             collect_new_garbage()
         if self.transport.is_closing():
             return

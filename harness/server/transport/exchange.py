@@ -19,9 +19,9 @@ from typing import Any, Protocol
 from harness.answers.encode import encode_body
 from harness.core.delivery import SendRecord
 from harness.core.exchange import Answer, OnDisk, ReceivedRequest
-from harness.core.headers import header_pairs
+from harness.core.headers import ENCODING
 from harness.server.transport.asgi_types import EVENTS, Message, Receive, Scope, Send
-from harness.server.transport.framing import CONTINUE, AnswerFraming, Headers
+from harness.server.transport.framing import CONTINUE, AnswerFraming, BodyFraming, Headers, plan_framing
 from harness.server.transport.request_parser import RequestHead
 
 MOST_UNREAD = 64 * 1024
@@ -32,9 +32,8 @@ MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 FAULT = b"Internal Server Error"
 FAULT_HEADERS = (
-    ("content-type", "text/plain; charset=utf-8"),
-    ("content-length", str(len(FAULT))),
-    ("connection", "close"),
+    ("content-type", "content-length", "connection"),
+    ("text/plain; charset=utf-8", str(len(FAULT)), "close"),
 )
 _LOGGER = logging.getLogger("uvicorn.error")
 
@@ -130,16 +129,21 @@ class HttpExchange:
     """A request and its answer on a connection; `is_body_whole` says whether the request has arrived in full.
 
     `service` answers it once it has; without one, an ASGI app reads the request. `scope` is its ASGI scope, None
-    unless an app answers. `has_task` says whether a task works on the answer. `edge` records how the answer is sent. To
-    break off the connection, use the `transport` of the object that `send` is bound to.
+    unless an app answers. `has_task` says whether a task works on the answer. `edge` records how the answer is sent.
+    Without `keep_alive` the connection is closed after the answer. To break it off, use the `transport` of the object
+    that `send` is bound to.
     """
 
     state = PENDING
     has_task = False
+    is_body_whole = False
     scope: Scope | None = None
     _has_continued = False
+    _has_news = False
     _unread = 0
     _news: asyncio.Event | None = None
+    _framing: AnswerFraming
+    _missing = 0
 
     def __init__(
         self,
@@ -155,11 +159,13 @@ class HttpExchange:
         self.head = head
         self.edge = edge
         self.service = service
-        self.framing = AnswerFraming(head.method, head.version, keep_alive=keep_alive)
-        self.is_body_whole = self._has_news = body is not None
+        self.keep_alive = keep_alive
         self._connection = connection
         self._flow = connection.flow
-        self._body: list[bytes] = [body] if body else []
+        self._body: list[bytes] = []
+        if body is not None:
+            self.is_body_whole = self._has_news = True
+            self._body.append(body)
 
     def add_body(self, body: bytes) -> bool:
         """Buffer a part of the request's body; return whether it is answered now, as nothing more is read of it."""
@@ -220,14 +226,19 @@ class HttpExchange:
         return None
 
     def _encode_whole(self, answer: Answer) -> bytes | None:
-        """Encode an answer for one write; None if it is long, delayed, cut or on disk, or the client does not read."""
+        """Encode an answer for one write; None if it has to be sent in parts, or frames its body itself."""
         if answer.delivery is not None or isinstance(answer.body, OnDisk) or self._flow.is_writing_paused:
             return None
-        body = encode_body(answer)
-        if len(body) > MOST_WRITTEN:
+        body, is_stream = encode_body(answer), answer.events is not None
+        if (size := len(body)) > MOST_WRITTEN:
             return None
-        headers = (*self._connection.first_headers, *answer.headers.items())
-        return self.framing.encode_whole(answer.status, headers, body, is_stream=answer.events is not None)
+        (names, values), headers, head = self._connection.first_headers, answer.headers, self.head
+        planned = (*names, *headers), answer.status, not is_stream, self.keep_alive, head.method, head.version
+        framing = plan_framing(*planned)
+        if framing.framing_at:
+            return None
+        start = framing.encode_head((*values, *headers.values()), None if is_stream else size)
+        return start + framing.encode_part(body, more=False)
 
     async def _wait_and_deliver(
         self, service: Service, received: ReceivedRequest, answer: Answer | Awaitable[Answer]
@@ -254,7 +265,7 @@ class HttpExchange:
         if self.state in (PENDING, STARTED):
             self._connection.on_failed(self.head.as_received(), problem or RuntimeError(text))
         if self.state is PENDING and not self.transport.is_closing():
-            self._send_head(500, FAULT_HEADERS)
+            self._send_head(500, *FAULT_HEADERS)
             self._send_part(FAULT, more=False)
         else:
             self.edge.end()
@@ -287,7 +298,9 @@ class HttpExchange:
             return
         kind = message["type"]
         if self.state is PENDING and kind == "http.response.start":
-            self._send_head(message["status"], tuple(header_pairs(message.get("headers", ()))))
+            headers = message.get("headers", ())
+            names = [name.decode(ENCODING) for name, _ in headers]
+            self._send_head(message["status"], (*names,), tuple([value.decode(ENCODING) for _, value in headers]))
         elif self.state is STARTED and kind == "http.response.body":
             self._send_part(message.get("body", b""), more=message.get("more_body", False))
             if EVENTS in message:
@@ -295,20 +308,32 @@ class HttpExchange:
         else:
             raise RuntimeError(f"Unexpected ASGI message {kind!r} for an answer that is {self.state.name}.")
 
-    def _send_head(self, status: int, headers: Headers) -> None:
+    def _send_head(self, status: int, names: tuple[str, ...], values: tuple[str, ...]) -> None:
         self.state, self._has_continued = STARTED, True
-        self._write(self.framing.encode_head(status, (*self._connection.first_headers, *headers)))
+        (first_names, first_values), head = self._connection.first_headers, self.head
+        names, values = first_names + names, first_values + values
+        planned = names, status, False, self.keep_alive, head.method, head.version
+        framing = plan_framing(*planned)
+        if framing.framing_at:
+            framing = plan_framing(*planned, tuple([values[place].lower() for place in framing.framing_at]))
+        self._framing, self.keep_alive = framing, framing.keep_alive
+        self._missing = framing.length if framing.body is BodyFraming.LENGTH else 0
+        self._write(framing.encode_head(values))
 
     def _write(self, data: bytes) -> None:
         self.transport.write(data)
         self.edge.add_part(len(data), time())
 
     def _send_part(self, body: bytes, *, more: bool) -> None:
-        if encoded := self.framing.encode_part(body, more=more):
+        if self._framing.body is BodyFraming.LENGTH:
+            self._missing -= len(body)
+            if self._missing < 0:
+                raise RuntimeError("Response content longer than Content-Length")
+        if encoded := self._framing.encode_part(body, more=more):
             self._write(encoded)
         if more:
             return
-        if self.framing.is_short:
+        if self._missing > 0:
             raise RuntimeError("Response content shorter than Content-Length")
         self._complete()
 
@@ -317,6 +342,6 @@ class HttpExchange:
         self.edge.end(whole=True)
         if self._news:
             self._news.set()
-        if not self.framing.keep_alive:
+        if not self.keep_alive:
             self.transport.close()
         self._connection.on_answered()

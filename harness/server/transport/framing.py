@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from harness.core.headers import ENCODING
 
-Headers = tuple[tuple[str, str], ...]
-"""Headers in the order in which they are sent."""
+Headers = tuple[tuple[str, ...], tuple[str, ...]]
+"""The names of headers in the order in which they are sent, and their values."""
 
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 """The reason phrase of each standard status code."""
@@ -31,76 +31,41 @@ class BodyFraming(Enum):
     NO_BODY = auto()
 
 
-class AnswerFraming:
-    """Frames the answer to one request; `keep_alive` says whether the connection stays open for another one."""
+class AnswerFraming(NamedTuple):
+    """How an answer is framed: its head without the values of its headers, and what follows it.
 
-    _framing = BodyFraming.CLOSE
-    _missing = 0
-
-    def __init__(self, method: str, http_version: str, *, keep_alive: bool) -> None:
-        self.keep_alive = keep_alive
-        self._method = method
-        self._version = http_version
-
-    def encode_head(self, status: int, headers: Headers, length: int | None = None) -> bytes:
-        """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values.
-
-        `length` is that of the body, if it is known and not among the headers.
-        """
-        names, values = zip(*headers, strict=True) if headers else ((), ())
-        known = (names, status, length is not None, self.keep_alive, self._method, self._version)
-        head = _plan_head(*known)
-        if head.framing_at:
-            head = _plan_head(*known, tuple([values[place].lower() for place in head.framing_at]))
-        if not "".join(values).isprintable() and any(map(_INVALID_VALUE.search, values)):
-            raise RuntimeError("Invalid HTTP header value.")
-        self._framing, self.keep_alive, self._missing = head.framing, head.keep_alive, length or head.length
-        return (head.template % (values if length is None else (*values, length))).encode(ENCODING)
-
-    def encode_part(self, body: bytes, *, more: bool) -> bytes:
-        """Encode a part of the body; RuntimeError if the body grows longer than its Content-Length."""
-        if self._framing is BodyFraming.NO_BODY:
-            return b""
-        if self._framing is BodyFraming.CHUNKS:
-            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-            # An empty chunk ends the body, so an empty part is not sent as one.
-            return chunk if more else chunk + b"0\r\n\r\n"
-        if self._framing is BodyFraming.LENGTH:
-            self._missing -= len(body)
-            if self._missing < 0:
-                raise RuntimeError("Response content longer than Content-Length")
-        return body
-
-    def encode_whole(self, status: int, headers: Headers, body: bytes, *, is_stream: bool) -> bytes:
-        """Encode an answer with all of its body; that of a stream has no length in its head."""
-        head = self.encode_head(status, headers, None if is_stream else len(body))
-        if self._framing is BodyFraming.LENGTH and len(body) == self._missing:
-            return head + body
-        if self._framing is BodyFraming.CHUNKS and body:
-            return b"%b%x\r\n%b\r\n0\r\n\r\n" % (head, len(body), body)  # copies a long body once
-        return head + self.encode_part(body, more=False)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the body encoded so far is shorter than its Content-Length."""
-        return self._framing is BodyFraming.LENGTH and self._missing > 0
-
-
-class _Head(NamedTuple):
-    """A head without the values of its headers, and what it says about the body.
-
-    `framing_at` are the places of headers that frame the body; their values decide on the rest.
+    `length` is that of the body, if a header says it. With `keep_alive` the connection stays open for another request.
+    `framing_at` are the places of the headers that frame the body; their values decide on the rest.
     """
 
     template: str
-    framing: BodyFraming
+    body: BodyFraming
     length: int
     keep_alive: bool
     framing_at: Sequence[int]
 
+    def encode_head(self, values: tuple[str, ...], length: int | None = None) -> bytes:
+        """Encode the head with the values of its headers, and the length of the body if it was planned.
+
+        RuntimeError for invalid values.
+        """
+        if not "".join(values).isprintable() and any(map(_INVALID_VALUE.search, values)):
+            raise RuntimeError("Invalid HTTP header value.")
+        return (self.template % (values if length is None else (*values, length))).encode(ENCODING)
+
+    def encode_part(self, body: bytes, *, more: bool) -> bytes:
+        """Encode a part of the body."""
+        if self.body is BodyFraming.NO_BODY:
+            return b""
+        if self.body is BodyFraming.CHUNKS:
+            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            # An empty chunk ends the body, so an empty part is not sent as one.
+            return chunk if more else chunk + b"0\r\n\r\n"
+        return body
+
 
 @lru_cache(maxsize=256)
-def _plan_head(
+def plan_framing(
     names: tuple[str, ...],
     status: int,
     has_length: bool,
@@ -108,8 +73,8 @@ def _plan_head(
     method: str,
     http_version: str,
     said: tuple[str, ...] = (),
-) -> _Head:
-    """Plan a head with these headers; with `has_length` the length of the body follows them.
+) -> AnswerFraming:
+    """Plan the framing of an answer with these headers, after which the length of the body follows if `has_length`.
 
     `said` are the values of those that frame the body, in lower case. RuntimeError for an invalid name.
     """
@@ -137,7 +102,7 @@ def _plan_head(
         framing, end = BodyFraming.CHUNKS, f"{end}transfer-encoding: chunked\r\n"
     lines = "".join(["{}: %s\r\n".format(name.replace("%", "%%")) for name in known])
     template = f"{STATUS_LINES[status].decode()}{lines}{end}\r\n"
-    return _Head(template, framing, int(framed_by.get("content-length", 0)), keep_alive, framing_at)
+    return AnswerFraming(template, framing, int(framed_by.get("content-length", 0)), keep_alive, framing_at)
 
 
 def encode_text(status: int, text: str) -> bytes:

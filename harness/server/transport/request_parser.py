@@ -164,8 +164,8 @@ class RequestParser:
                 start = self._take_body(data, start)
                 continue
             # Most heads are usual, and most requests arrive at once, or first the head and then the body.
-            body_start = data.find(HEAD_END, start, start + LONGEST_HEAD) + len(HEAD_END)
-            head = parse_head(data[start:body_start]) if body_start >= len(HEAD_END) else None
+            body_start = data.find(HEAD_END, start, start + LONGEST_HEAD) + 4  # the size of HEAD_END
+            head = parse_head(data[start:body_start]) if body_start > 3 else None
             if head is None:
                 break
             end = body_start + (head.body_size or 0)
