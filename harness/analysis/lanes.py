@@ -151,7 +151,7 @@ class _AgentProfile(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """An agent: its number, declared name, profile, instructions, the tool that first led to it, its lane's name."""
+    """An agent: number, declared name, profile, instructions, the tool that first led to it, the name of the lane."""
 
     number: int
     declared_name: str

@@ -296,8 +296,10 @@ class Options:
         written = {parameter.name: parameter for parameter in context.command.params if parameter.name}
         sources = {name: context.get_parameter_source(name) for name in written}
         return {
-            name: found.opts[0] if found.param_type_name == "option" else str(getattr(found, "metavar", name))
-            for name, found in written.items()
+            name: parameter.opts[0]
+            if parameter.param_type_name == "option"
+            else str(getattr(parameter, "metavar", name))
+            for name, parameter in written.items()
             if (source := sources[name]) is not None and source.name == "COMMANDLINE"
         }
 

@@ -361,9 +361,9 @@ def find_unknown_members(root: str, body: Any, as_of: str = CONTRACT_DATE) -> It
     decide, walk = _closed_validators(root, start_of_epoch(as_of, schemas.changes_of(root)))
     if decide.is_valid(body):
         return
-    for found in walk.find_mismatches(body):
-        if found.keyword == "additionalProperties":
-            yield Finding(format_path(found.path), f"unknown member {show(found.path[-1])}")
+    for mismatch in walk.find_mismatches(body):
+        if mismatch.keyword == "additionalProperties":
+            yield Finding(format_path(mismatch.path), f"unknown member {show(mismatch.path[-1])}")
 
 
 @cache

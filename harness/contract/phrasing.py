@@ -128,7 +128,7 @@ def invalid_type(path: str, expected: str, got: str = "{kind}") -> ApiError:
 
 
 def invalid_value(path: str = "{path}", values: str = "{values}") -> ApiError:
-    """Return the error for a value that is none of the listed ones."""
+    """Return the error for a value that is not in a list."""
     return bad_request(f"Invalid value: '{{value}}'. Supported values are: {values}.", path, "invalid_value")
 
 
@@ -157,7 +157,7 @@ def exclusive_parameters(names: str, path: str = "{path}") -> ApiError:
 
 
 def missing_exclusive_parameters(names: str) -> ApiError:
-    """Return the error for a part that has none of several members of which it needs one."""
+    """Return the error for a part that lacks all of several members, one of which is needed."""
     said = f"'{{path}}'. Ensure you are providing exactly one of: {names}."
     code = "missing_mutually_exclusive_parameters"
     return bad_request(f"Missing mutually exclusive parameters: {said}", "{path}", code)

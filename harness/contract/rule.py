@@ -332,7 +332,7 @@ def _make_rule(
 
 
 def _as_check(function: Callable[..., Any]) -> RuleCheck | None:
-    """Return a function that yields the facts of violations or says whether there is one; None for one without a body."""
+    """Return a rule's function as its check; None if it has no body, RegistrationError for another form."""
     signature = inspect.signature(function)
     if [*signature.parameters] == [name for name in CHECK_PARAMETERS if name in signature.parameters]:
         if inspect.isgeneratorfunction(function) or signature.return_annotation in (bool, "bool"):
@@ -374,7 +374,7 @@ def _by_words(
     message: str, rejects: Mapping[str | tuple[str, ...], Example] | Sequence[Example]
 ) -> Mapping[str, Example]:
     if isinstance(rejects, Mapping):
-        return {_fill_words(message, given): example for given, example in rejects.items()}
+        return {_fill_words(message, words): example for words, example in rejects.items()}
     if len(rejects) > 1 or "{" in message:
         raise RegistrationError(f"rule about {message!r}: write rejects={{'what fills it': {{…}}, …}}")
     return {message: rejects[0]} if rejects else {}

@@ -93,7 +93,7 @@ def check(look: Callable[Concatenate[ObservedRun, Expected], Iterator[str]]) -> 
 
 
 def check_of_failure(look: Callable[Concatenate[ObservedRun, Expected], Iterator[str]]) -> Callable[Expected, Check]:
-    """Turn a function into one that makes checks of errors, or checks that pass after one: a case with these may fail."""
+    """Mark the checks that a function makes as met by a failed run, too: a case with one may fail."""
     make = check(look)
 
     @wraps(look)

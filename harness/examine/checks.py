@@ -153,7 +153,7 @@ def shows_or_fails(*texts: str) -> Check:
 def unless_failed(seen: ObservedRun, *checks: Check) -> Iterator[str]:
     """Apply these checks only if the task did not end in an error."""
     if seen.outcome.error is None:
-        yield from chain.from_iterable(each(seen) for each in checks)
+        yield from chain.from_iterable(check(seen) for check in checks)
 
 
 @check_of_failure

@@ -137,7 +137,7 @@ _NAMED_CASES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientResult:
-    """The results of one client: what it declared (of earlier results only its name), and a cell for each case and mode.
+    """The results of one client: the declaration (of earlier results only the name), a cell for each case and mode.
 
     `adapter` is the argument of `responses-harness examine`: `openai`, or `--command …`. It is not `complete`, and lacks
     cells, if the examination was interrupted.

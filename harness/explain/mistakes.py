@@ -127,7 +127,7 @@ def loss_finding(lost: Lost, expected: bool) -> ReportFinding:
 
 
 def read_original(finding: ReportFinding) -> int:
-    """Return the number of the exchange with the original of a loss; 0 if there is none, or for another finding."""
+    """Return the number of the exchange with the original of a loss; 0 without one, or for another finding."""
     number = finding.why.removeprefix(_ORIGINAL)
     return int(number) if finding.kind == "loss" and number.isdecimal() else 0
 

@@ -1,4 +1,4 @@
-"""Notes what the code under test does in this process: where it makes SDK clients, what it does with their answers.
+"""Notes what the code under test does in this process: where SDK clients are made, and how far answers are read.
 
 Each client is noted when it is made, with the code that runs then; one that was copied by other means, such as
 `copy.deepcopy`, has no such line. A test that catches an error, with `pytest.raises`, `pytest.RaisesGroup` or

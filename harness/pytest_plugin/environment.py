@@ -1,4 +1,4 @@
-"""What a test gets: its World, a server, with TLS if it needs it, clients, and an environment that points others at it.
+"""What a test gets: a World, a server (with TLS if needed), clients, and an environment that points others at it.
 
 The variables are set while a test uses `mock`; with `harness_env = session` they are also set before collection, so that a
 client made at import finds the mock. One key then leads to the World of whichever test is running.

@@ -1,4 +1,4 @@
-"""What the markers and the ini file say of a test: what it allows, and which provider its mock is."""
+"""Reads the markers and the ini file: what a test allows, and which provider the mock is."""
 
 from __future__ import annotations
 

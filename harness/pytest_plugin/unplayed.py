@@ -1,4 +1,4 @@
-"""Exchanges of cassettes that no test replays: they fail their test, and a `pytest --record` run removes them.
+"""Exchanges of cassettes that no test replays: each fails its test, and `pytest --record` removes it.
 
 A recorded cassette is pruned if all tests that name it have run and passed; otherwise the reason why it was kept is
 printed. Such a run also offers to learn where the live API and the mock disagree. Each test's last report carries which

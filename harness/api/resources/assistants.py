@@ -318,7 +318,7 @@ class Thread:
         return self.runs[run_id]
 
     def cancel_run(self, run_id: str, now: int) -> Json:
-        """Set a run that has not ended to `cancelling`, unless it is already; its next step cancels it."""
+        """Set a run that has not ended to `cancelling`; the next step cancels it."""
         if self.runs[run_id]["status"] == "cancelling":
             return self.runs[run_id]
         run = {**self.runs[run_id], "status": "cancelling", "required_action": None}

@@ -141,7 +141,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def encode_each(values: Iterable[object]) -> list[Any]:
-    """Encode values one by one; no other thread has its turn while one is encoded, nor in a `map` of a C function."""
+    """Encode values one by one: other threads wait while a value is encoded, and during a whole `map` of a C function."""
     return [orjson.Fragment(_encode(value)) for value in values]
 
 

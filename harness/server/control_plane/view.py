@@ -89,7 +89,7 @@ def _live_of(request: Request) -> _LiveView:
 
 @dataclass(frozen=True, slots=True)
 class _Known(Generic[_Made]):
-    """What was made of a World, its row or its judgement, cached for the `state` that the World was in."""
+    """The row or the judgement of a World, cached for the `state` in which it was made."""
 
     state: tuple[object, ...]
     made: _Made

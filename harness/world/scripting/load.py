@@ -45,7 +45,7 @@ from harness.world.world import World
 
 @dataclass(frozen=True, slots=True)
 class PythonRoute:
-    """One route of a file: its turns, which a single function repeats; without `conditions` it answers any request."""
+    """One route of a file: turns, which a single function repeats; without `conditions` it answers any request."""
 
     conditions: Mapping[str, Matcher]
     turns: Sequence[Turn]

@@ -1,4 +1,4 @@
-"""Items that refer to stored ones: references, ids, encrypted content; reasoning and the items that followed it.
+"""Items that refer to stored items: references, ids, encrypted content, reasoning and the items after it.
 
 A referenced item must be stored, an id unique; the API stores the pairs of reasoning and what followed it by item id.
 """

@@ -1,4 +1,4 @@
-"""Names of tools: those that a `tool_choice` may name, and those that a model uses for its own tools."""
+"""Names of tools: what a `tool_choice` may name, and what a model reserves for tools of its own."""
 
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
