@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from harness.answers import encode
 from harness.answers.encode import MAX_KEPT_SIZE, MAX_PADDED_SIZE, encode_event, encode_events
-from harness.answers.stream import StreamError, read_recorded, render_events
-from harness.answers.writer import ResponseEvents
+from harness.answers.reader import StreamError
+from harness.answers.recorded_stream import read_recorded
+from harness.answers.writer import ResponseEvents, render_events
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.core.exchange import Json
 from harness.core.ids import Ids

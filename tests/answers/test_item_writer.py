@@ -5,7 +5,7 @@ from zlib import crc32
 
 import pytest
 
-from harness.answers.stream import render_events
+from harness.answers.writer import render_events
 from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.items import (
     apply_patch_call,

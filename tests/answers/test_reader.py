@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.answers.stream import StreamError, fold, read_recorded, render_events
+from harness.answers.reader import StreamError
+from harness.answers.recorded_stream import read_recorded
+from harness.answers.writer import render_events
 from harness.core.errors import HarnessError
 from harness.items import (
     compaction,
@@ -22,7 +24,7 @@ from harness.items import (
     web_search_call,
 )
 from harness.items.hosted import search as web_search
-from tests.support.streams import ENDINGS, ITEMS, response, streamed, tokens
+from tests.support.streams import ENDINGS, ITEMS, fold, response, streamed, tokens
 
 IMAGES = image_generation_call(["YQ==", "Yg=="])
 

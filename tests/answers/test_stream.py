@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.answers.encode import encode_events
+from harness.answers.item_writer import split_into_tokens
+from harness.answers.reader import StreamError
 from harness.answers.response import TOOL_USAGE
-from harness.answers.stream import StreamError, encode_events, render_events, split_into_tokens
+from harness.answers.writer import render_events
 from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
 from tests.support.streams import between, deltas, response, streamed, tokens, types
 

@@ -6,10 +6,11 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from harness.answers import writer
-from harness.answers.stream import encode_events, fold, render_events
+from harness.answers.encode import encode_events
+from harness.answers.writer import render_events
 from harness.items import function_call, message
 from harness.items.kind import Item
-from tests.support.streams import response
+from tests.support.streams import fold, response
 
 MARKS = '\0000\0 \0001\0 \\u00000\\u0000 %b {0} "\\u00001\\u0000" \0002\0 \n\n data: x'
 NOTED = message("Grüße, 😀\n", annotations=[{"type": "url_citation", "url": "https://x.org", "title": "t"}])

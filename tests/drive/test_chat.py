@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from harness.analysis.loss import losses_of
-from harness.answers.stream import encode_events
+from harness.answers.encode import encode_events
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked

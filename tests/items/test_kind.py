@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.answers.response import render_input_items
-from harness.answers.stream import render_events
+from harness.answers.writer import render_events
 from harness.contract import schema
 from harness.contract.rules.request.input_items.pairing import call_needs_output, output_needs_call
 from harness.core.errors import RegistrationError

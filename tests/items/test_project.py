@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.answers.stream import StreamError, count_held, fold, render_events
+from harness.answers.reader import StreamError
+from harness.answers.recorded_stream import count_held
+from harness.answers.writer import render_events
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.core.errors import ScriptError
 from harness.items import (
@@ -27,7 +29,7 @@ from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.lines import line_builders
 from tests.support import in_process
-from tests.support.streams import response
+from tests.support.streams import fold, response
 from tests.support.wired import wire
 
 KEY = {"api-key": "mine", "content-type": "application/json"}

@@ -2,7 +2,9 @@
 
 from hypothesis import strategies as st
 
-from harness.answers.stream import render_events
+from harness.answers.reader import StreamError
+from harness.answers.recorded_stream import read_recorded
+from harness.answers.writer import render_events
 from harness.core.ids import Ids
 from harness.items import (
     agent_message,
@@ -45,6 +47,14 @@ from harness.items import (
 from harness.items.kind import render_item
 
 NOW = 1788812320
+
+
+def fold(events):
+    """Fold a complete stream into its response; StreamError also for what a recorded stream may lack."""
+    folded, found = read_recorded(events)
+    for finding in found:
+        raise StreamError(int(finding.at.removeprefix("events[").removesuffix("]")), finding.message)
+    return folded
 
 
 def response(*items, status="completed", **members):

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from harness.answers.stream import encode_events
+from harness.answers.encode import encode_events
 from harness.contract.check import check_answer
 from harness.core.exchange import Answer, Json
 from harness.items import message

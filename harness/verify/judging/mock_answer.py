@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from harness.answers.stream import count_held
+from harness.answers.recorded_stream import count_held
 from harness.api.http.bodies import decode_answer
 from harness.api.http.dialects import FOUNDRY, path_below_root
 from harness.api.operations import Operation

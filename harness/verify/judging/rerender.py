@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from harness.answers.parameters import ITEM_SINCE, PARAMETERS, RESULT_SINCE, parameters_decided_by
 from harness.answers.reader import StreamError, strip_volatile
-from harness.answers.stream import read_recorded
+from harness.answers.recorded_stream import read_recorded
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY, OPENAI, agent_of
 from harness.api.responses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded

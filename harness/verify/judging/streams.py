@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from harness.answers.reader import StreamError
-from harness.answers.stream import read_recorded
+from harness.answers.recorded_stream import read_recorded
 from harness.api.http.bodies import NO_EVENT_LINE
 from harness.api.resources.assistants import apply_delta
 from harness.cassettes.format.recorded import Recorded

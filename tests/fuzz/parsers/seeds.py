@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from harness.answers.stream import encode_events
+from harness.answers.encode import encode_events
 from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message, reasoning
 from harness.report.formats.json_file import render

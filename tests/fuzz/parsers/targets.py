@@ -14,7 +14,9 @@ from typing import Any
 import orjson
 
 from harness.analysis.surfaced import describe_difference
-from harness.answers.stream import StreamError, encode_events, read_recorded
+from harness.answers.encode import encode_events
+from harness.answers.reader import StreamError
+from harness.answers.recorded_stream import read_recorded
 from harness.api.http import bodies
 from harness.api.http.bodies import parse_body, parse_query
 from harness.api.http.dialects import parse_api_path

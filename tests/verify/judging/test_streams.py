@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from harness.answers.stream import render_events
+from harness.answers.writer import render_events
 from harness.contract import schema
 from harness.core.errors import RegistrationError
 from harness.items.kind import ITEMS

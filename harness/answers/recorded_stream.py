@@ -1,24 +1,15 @@
-"""Streams of responses: `render_events` makes them, `fold` reads and checks them, `encode_events` encodes them.
-
-The events of an item follow from the grammar of its kind (`harness.items.stream_elements`). Its two visitors,
-`harness.answers.writer` and `harness.answers.reader`, add `output_item.added` and `.done`, and the members `item_id`,
-`output_index` and `sequence_number`.
-"""
+"""Reads recorded streams: with parts in another order, with new or missing parts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.answers.encode import encode_events
-from harness.answers.item_writer import split_into_tokens
-from harness.answers.reader import EventReader, StreamError
-from harness.answers.writer import MCP_LIST_TOOLS, end_item, render_events
+from harness.answers.reader import EventReader
+from harness.answers.writer import MCP_LIST_TOOLS, end_item
 from harness.core.exchange import Finding, Json
 
 STEP = "workflow_action"
 """The kind of item that may contain the events of others."""
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
-
-__all__ = ["StreamError", "count_held", "encode_events", "fold", "read_recorded", "render_events", "split_into_tokens"]
 
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
@@ -100,33 +91,21 @@ def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
     return [{**event, "sequence_number": number} for number, event in enumerate(ordered, first)]
 
 
-def fold(events: Sequence[Json]) -> Json:
-    """Fold a complete stream into its response; the output comes from the items' own events.
+def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
+    """Fold a complete stream into its response, whose output comes from the items' own events; also return findings.
 
     StreamError unless every event is the one that the grammar expects, deltas add up to the text of `done`, and numbers
     count from 0. Ignored, as recorded streams have them: `keepalive`, events after the final one, encrypted content
     that differs from event to event, rounded or absent logprobs, a reasoning summary that `max_output_tokens` cut.
+
+    The findings have their place (`events[4]`), and are about new or missing parts: an item of an unknown kind
+    (`unknown_kind`), of which `done` counts; a stream without numbers (`unnumbered`); a final event without the output
+    (`output_left_out`).
     """
-    response, drift = _read_events(events)
-    for index, _, message in drift:
-        raise StreamError(index, message)
-    return response
-
-
-def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
-    """Read a recorded stream as `fold` does; returns the response, and findings about new or missing parts.
-
-    These are findings with their place (`events[4]`), not StreamErrors: an item of an unknown kind (`unknown_kind`), of
-    which `done` counts; a stream without numbers (`unnumbered`); a final event without the output (`output_left_out`).
-    """
-    response, drift = _read_events(events)
-    return response, [Finding(f"events[{index}]", message, rule) for index, rule, message in drift]
-
-
-def _read_events(events: Sequence[Json]) -> tuple[Json, list[tuple[int, str, str]]]:
     reader = EventReader(_order_held(_order_listings(events)))
     started = reader.read_opening()
     output: list[Json] = []
     while reader.next_type == ADDED:
         output.append(reader.read_item(len(output)))
-    return reader.read_closing(started, output), reader.drift
+    response = reader.read_closing(started, output)
+    return response, [Finding(f"events[{index}]", message, rule) for index, rule, message in reader.drift]
