@@ -13,6 +13,7 @@ from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
 from harness.api.http.other_apis import NOT_MOCKED
 from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
+from harness.contract.rules.request.input_items.images import find_invalid_images, image_not_valid
 from harness.core.cached import cached_property
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string, objects_in
@@ -151,6 +152,9 @@ class _RefusedRequest:
 
     @cached_property
     def param(self) -> str:
+        """The place that the error names, or a more precise one."""
+        if self.exchange.answer.rule == image_not_valid.__name__:
+            return next(find_invalid_images(self.exchange.request), "input")
         return str(answer_error(self.exchange).get("param") or "")
 
     @cached_property

@@ -195,6 +195,11 @@ def test_a_loss_elsewhere_explains_nothing(world, ask):
         ([{"role": "user"}], {}, "input[0].content: no content in a user message; "),
         ([{"type": "magic"}], {}, "input[0]: magic; "),
         ([5], {}, "input[0] = 5; "),
+        (
+            [USER, {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}]}],
+            {},
+            'input[1].content[0].image_url: "data:image/png;base64,AAAA" in a user message; ',
+        ),
         ([USER], {"temperature": "hot"}, 'temperature = "hot"; A value must have the JSON type'),
         ([USER], {"model": None}, "model = null; "),
         (

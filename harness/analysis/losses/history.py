@@ -254,7 +254,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
         if item_type(item) != MESSAGE:
             continue
         words = message_text(item).strip()
-        if _says_nothing(item):
+        if says_nothing(item):
             # A call of the client may be missing anywhere; other items may be omitted, but not leave a gap.
             lost = _find_in_gap(request, index, here, history) or (
                 None if words else _find_missing_call(request, here, history)
@@ -274,7 +274,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
                     yield facts_about(place, number, printed, became="became a message with its JSON as text")
 
 
-def _says_nothing(item: Json) -> bool:
+def says_nothing(item: Json) -> bool:
     """Return whether a message is empty, or has what a program prints for a value that is not a string."""
     # An assistant message without text is common beside calls.
     if item_type(item) != MESSAGE or item.get("role") == "assistant":
@@ -299,8 +299,8 @@ def _find_missing_call(request: HistoryRequest, here: set[str], history: History
 def _find_in_gap(request: HistoryRequest, index: int, here: set[str], history: History) -> tuple[int, Json] | None:
     """Find the typed item in whose place a message stands that says nothing: beside other items of its response."""
     items = [item for _, item in request.placed_items]
-    start = next((place + 1 for place in range(index, -1, -1) if not _says_nothing(items[place])), 0)
-    stop = next((place for place in range(index, len(items)) if not _says_nothing(items[place])), len(items))
+    start = next((place + 1 for place in range(index, -1, -1) if not says_nothing(items[place])), 0)
+    stop = next((place for place in range(index, len(items)) if not says_nothing(items[place])), len(items))
     before = len(request.previous.keys) + sum(key is not None for key in request.placed_keys[:start])
     ahead = history.find_output(items[start - 1]) if start else None
     behind = history.find_output(items[stop]) if stop < len(items) else None

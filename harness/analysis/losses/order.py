@@ -6,7 +6,8 @@ from itertools import pairwise
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
-from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output
+from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output, user
+from harness.analysis.losses.history import says_nothing
 from harness.analysis.losses.tools import is_not_executed
 from harness.analysis.losses.user_messages import is_prompt
 from harness.core.exchange import Json
@@ -54,7 +55,7 @@ def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFac
     fix=FIX,
     strict=True,
     loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT, ask("P > A", "P N A N2"), ask("P > C", "P N C O N2")],
-    keeps=[_ORDER_KEPT, *_SENT_EARLIER],
+    keeps=[_ORDER_KEPT, *_SENT_EARLIER, ask("P > T A", ["P", user(""), "A N"])],
 )
 def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Text and calls of one response, or its parallel calls, come back in another order, or after a new user message.
@@ -112,8 +113,10 @@ def _find_overtaken(request: HistoryRequest, history: History) -> Iterator[tuple
     replies, length = history.find_continued(request)
     keys = request.item_keys
     end = next((place for place in range(length, len(keys)) if keys[place][0] != "user"), length)
-    # A message that is sent twice is `prompt-doubled`.
-    if request.is_chained or not replies or end == length or keys[length] == keys[length - 1]:
+    # A message that is sent twice is `prompt-doubled`, one that says nothing may be `item-coerced`.
+    new = [item for _, item in request.items_after(length) if is_prompt(item)][: end - length]
+    is_told = keys[length : length + 1] == keys[length - 1 : length] or all(map(says_nothing, new))
+    if request.is_chained or not replies or is_told:
         return
     place = next(place for place, item in request.items_after(end) if item_key(item))
     for reply in reversed(replies):

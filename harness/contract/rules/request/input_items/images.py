@@ -151,10 +151,14 @@ def image_data_url(request: Request) -> Iterator[Json]:
 )
 def image_not_valid(request: Request) -> bool:
     """An image's data must decode as a JPEG, PNG, GIF or WebP file; of very large ones only the header is read."""
-    return any(
-        not is_valid_image(url.partition(",")[2])
-        for _, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES)
-    )
+    return any(find_invalid_images(request))
+
+
+def find_invalid_images(request: Request) -> Iterator[str]:
+    """Find the places of the images whose data is none; the error names only `input`."""
+    for place, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
+        if not is_valid_image(url.partition(",")[2]):
+            yield place
 
 
 def _join_lines(data: str) -> str:
