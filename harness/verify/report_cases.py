@@ -6,10 +6,13 @@ JSON lines. In YAML and JSON lines, a finding has the line on which its record b
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -24,8 +27,10 @@ from harness.core.bounded_input import open_bounded
 from harness.core.delivery import Delivery
 from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import as_object, objects_in
 from harness.core.limits import paused_collection
 from harness.explain.cause import ReportFinding
+from harness.items.transcript import conversation_id
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
 from harness.report.forecast import NOTHING_ASKED, Outlook
@@ -37,7 +42,6 @@ from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.judging.websockets import to_http_interactions
 from harness.verify.output import finding_lines
-from harness.verify.share_values import SharedValues
 from harness.viewer.build_run import show_world, view_of_case
 from harness.world.world import World
 
@@ -132,7 +136,7 @@ class CaseWriter:
         self._recording = recording
         self._spool = spool
         self._worlds: dict[str, World] = {}
-        self._values = SharedValues()
+        self._values = _SharedValues()
         self._found: dict[str, list[ReportFinding]] = {}
         self._at: tuple[str, int, int | None] = (printable_path(recording), 0, None)
 
@@ -260,3 +264,47 @@ _LINE_FINDERS: Mapping[str, Callable[[Iterator[str]], Iterator[int]]] = {
     **dict.fromkeys((".yaml", ".yml"), _yaml_record_lines),
     **dict.fromkeys((".jsonl", ".ndjson"), _non_empty_lines),
 }
+
+
+_LISTS = ("input", "tools", "output")
+"""The members of a body that are lists of objects."""
+
+
+class _SharedValues:
+    """Replaces the values in bodies that equal earlier ones by these, so that each is in memory, and read, only once.
+
+    A client sends histories, tools and settings again and again.
+
+    No body has the same object twice, since the items of a request are distinguished by identity.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, int], Any] = {}
+        self._texts: dict[str, str] = {}
+
+    def share(self, body: Any, events: list[Json] | None = None) -> None:
+        """Replace values in a body, and in the responses that the events of a stream carry."""
+        for shared in (body, *(as_object(event.get("response")) for event in objects_in(events or []))):
+            if isinstance(shared, dict):
+                self._share_members(shared)
+
+    def _share_members(self, body: Json) -> None:
+        used: Counter[bytes] = Counter()
+        is_chained = body.get("previous_response_id") or conversation_id(body)
+        for name, value in body.items():
+            if isinstance(value, str):
+                body[name] = self._texts.setdefault(value, value)
+            elif isinstance(value, dict):
+                body[name] = self._find(value, used)
+            # What a request continues may have the same items as the request itself.
+            elif isinstance(value, list) and name in _LISTS and not (name == "input" and is_chained):
+                value[:] = [self._find(element, used) for element in value]
+
+    def _find(self, value: Any, used: Counter[bytes]) -> Any:
+        """Return the earlier value that equals this one, and is not used yet in the same body."""
+        try:
+            digest = blake2b(orjson.dumps(value), digest_size=16).digest()
+        except (orjson.JSONEncodeError, RecursionError):
+            return value
+        used[digest] += 1
+        return self._known.setdefault((digest, used[digest]), value)
