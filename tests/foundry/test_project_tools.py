@@ -22,7 +22,7 @@ from tests.support.foundry import HELPER, V1, ProjectClient
 from tests.support.in_process import post
 
 SERVER: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org"}
-CRM: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
+CRM: Json = {**SERVER, "project_connection_id": "crm"}
 BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}
 OUTPUTS: Json = {"name": "a", "schema": {"type": "object"}}
 IQ: Json = {"require_approval": "never", "project_connection_id": "/x/iq"}
@@ -58,7 +58,7 @@ class TestTaken:
         body = {"model": "gpt-4o", "input": "hi", "tools": tools}
         assert post(MockApi(), body).rule == "invalid_value"
 
-    def test_a_server_is_found_by_its_connection(self, project):
+    def test_a_connection_signs_in_to_a_server(self, project):
         assert project.create(tools=[CRM]).status == 200
         refused = Client(AZURE).create(tools=[CRM])
         assert refused.body["error"]["message"] == "Unknown parameter: 'tools[0].project_connection_id'."
@@ -175,7 +175,7 @@ def test_each_kind_can_be_scripted_as_json(project, line, made):
     document = parse_document({"script": [[line, "Done."]]})
     project.mock.script(*document.routes[0].turns)
     tools = [BING, {"type": "capture_structured_outputs"}, {"type": "memory_search_preview"}, {"type": "a2a"}]
-    answer = project.create(tools=[*tools, {"type": "mcp", "server_label": "crm", "project_connection_id": "c"}])
+    answer = project.create(tools=[*tools, CRM])
     assert types_of(answer) == [made, "message"]
 
 

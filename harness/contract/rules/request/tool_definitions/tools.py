@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.contract.phrasing import exclusive_parameters, missing_exclusive_parameters
 from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
+from harness.contract.rules.example_requests import ON_FOUNDRY
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
@@ -22,8 +23,8 @@ def _declared_mcp_tools(request: Request) -> list[Json]:
 
 
 _MCP_SOURCES = ("server_url", "connector_id", "tunnel_id")
-_CONNECTION = "project_connection_id"
-"""The member by which a Foundry project finds a server; elsewhere the schema refuses it."""
+_CONNECTED: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
+"""A tool of a Foundry project, whose connection holds what signs in to a server but does not name one."""
 _TUNNEL = f"tunnel_{'0' * 32}"
 
 
@@ -31,14 +32,25 @@ _TUNNEL = f"tunnel_{'0' * 32}"
     missing_exclusive_parameters("'server_url', 'connector_id', or 'tunnel_id'"),
     reported("public notes of two origins on agents of Foundry, one with the code", "2026"),
     reported("public notes of a third, from before there were tunnels", "2026"),
-    rejects={"tools[0]": {"tools": [{"type": "mcp", "server_label": "a"}]}},
-    accepts=[{"tools": [_mcp_tool("a")]}, {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]}],
-    fix="Name the server: `server_url`, or `connector_id` for a connector of OpenAI.",
+    reported("public notes of two more: on Foundry a connection alone is no server, whole error", "2026-08"),
+    rejects={
+        "tools[0]": {"tools": [{"type": "mcp", "server_label": "a"}]},
+        "tools[1]": Case({"model": "gpt-4o", "input": "hi", "tools": [_mcp_tool("a"), _CONNECTED]}, on=ON_FOUNDRY),
+    },
+    accepts=[
+        {"tools": [_mcp_tool("a")]},
+        {"tools": [{"type": "mcp", "server_label": "a", "tunnel_id": _TUNNEL}]},
+        Case(
+            {"model": "gpt-4o", "input": "hi", "tools": [{**_CONNECTED, "server_url": "https://crm.example.org/mcp"}]},
+            on=ON_FOUNDRY,
+        ),
+    ],
+    fix="Name the server: `server_url`, or `connector_id` for a connector of OpenAI. A connection only signs in.",
 )
 def mcp_without_server(request: Request) -> Iterator[Json]:
     """An MCP tool must name its server by a URL, a connector or a tunnel."""
     for index, tool in enumerate(request.body.get("tools") or ()):
-        if tool["type"] == "mcp" and all(tool.get(name) is None for name in (*_MCP_SOURCES, _CONNECTION)):
+        if tool["type"] == "mcp" and all(tool.get(name) is None for name in _MCP_SOURCES):
             yield {"path": f"tools[{index}]"}
 
 
