@@ -15,7 +15,7 @@ from harness.drive.coding_agents import CodingAgent
 from harness.ending import usage
 from harness.examine.adapter import Declaration
 from harness.examine.case import ObservedRun
-from harness.examine.cases.preserved import MODEL
+from harness.examine.cases.kept_reasoning import MODEL
 from harness.examine.checks import keeps_reasoning
 from harness.examine.results import Cell, ClientResult
 from harness.examine.run_cases import ANSWER

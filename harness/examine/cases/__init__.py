@@ -6,7 +6,7 @@ import_modules(
     __name__,
     (
         *("texts", "endings", "items"),  # answers
-        *("calls", "tools", "state", "agents", "preserved", "streams", "errors"),
+        *("calls", "tools", "state", "agents", "kept_reasoning", "streams", "errors"),
         "dialects",
     ),
 )
