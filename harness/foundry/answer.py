@@ -43,13 +43,15 @@ _ID_HOLDERS = ("additionalInfo", "additional_info")
 REGION = "West Europe"
 OWN, HOSTED, FILES, STORES, ASSETS, DEPLOYMENTS = "own", "hosted", "files", "stores", "assets", "deployments"
 CREATED, COMPACTED, QUEUED, READ, REFUSED = "created", "compacted", "queued", "read", "refused"
+RESOURCE = "resource"
 """The parts of a project that answer.
 
 In order: the project itself, also for a workflow; a hosted agent; its files; its vector stores; its datasets, indexes and
 connections; its deployments; its model with a response, with a compaction, with a response in the background, about a
-stored one, with a refusal.
+stored one, with a refusal. A resource of Azure OpenAI is no part of one.
 """
 GENERATED = (CREATED, COMPACTED)
+LIMITED = (*GENERATED, RESOURCE)
 MODEL = (*GENERATED, QUEUED, READ, REFUSED)
 SERVICES = (OWN, HOSTED, *MODEL, FILES, STORES, ASSETS)
 EVERYTHING = (*SERVICES, DEPLOYMENTS)
@@ -72,8 +74,8 @@ GATEWAY_TIMEOUT = 408
 class Header(NamedTuple):
     """A header of a project: the answers with it, its first and last day, and the first day on streams with tools.
 
-    `value` may contain `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, `{apim}` for the gateway's
-    id, and `{guid}` for a new one.
+    Those of an Azure OpenAI resource are sent on every day. `value` may contain `{model}` and `{snapshot}` of a response,
+    `{streamed}`, `{session}`, `{apim}` for the gateway's id, and `{guid}` for a new one.
     """
 
     name: str
@@ -100,8 +102,8 @@ PROJECT_HEADERS = (
     Header("azureml-served-by-cluster", "vienna-westeurope-01", (FILES, ASSETS)),
     Header("request-context", "appId=", (OWN, HOSTED, *MODEL, STORES)),
     Header("request-context", "appId=cid-v1:00000000-0000-0000-0000-000000000001", (FILES, ASSETS)),
-    Header("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
-    Header("x-content-type-options", "nosniff"),
+    Header("strict-transport-security", "max-age=31536000; includeSubDomains; preload", (*SERVICES, RESOURCE)),
+    Header("x-content-type-options", "nosniff", (*SERVICES, RESOURCE)),
     Header("x-ms-region", REGION, EVERYTHING),
     Header("x-request-time", "0.051", (FILES, ASSETS)),
     Header("mise-correlation-id", "{guid}", (ASSETS,), since="2026-03-21"),
@@ -119,22 +121,22 @@ PROJECT_HEADERS = (
     Header("access-control-allow-origin", "*", (FILES,)),
     Header("x-ms-middleware-request-id", "{guid}", (FILES, STORES)),
     Header("azureai-fe-is-streaming", "{streamed}", GENERATED, since=NAMES_SINCE),
-    Header("x-ms-aoai-configured-data-retention-days", "30", (CREATED, QUEUED), since=NAMES_SINCE),
-    Header("x-ms-is-spilled-over", "false", GENERATED, since=MORE_LIMITS_SINCE),
+    Header("x-ms-aoai-configured-data-retention-days", "30", (CREATED, QUEUED, RESOURCE), since=NAMES_SINCE),
+    Header("x-ms-is-spilled-over", "false", LIMITED, since=MORE_LIMITS_SINCE),
     Header("x-ms-served-model", "{snapshot}", (CREATED, QUEUED), since=NAMES_SINCE),
-    Header("x-ratelimit-abusepenalty-active", "False", GENERATED, since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-abusepenalty-active", "False", LIMITED, since=MORE_LIMITS_SINCE),
     Header("x-ratelimit-key", "{model}", GENERATED, since=NAMES_SINCE),
-    Header("x-ratelimit-renewalperiod-requests", "60", GENERATED, since=MORE_LIMITS_SINCE),
-    Header("x-ratelimit-renewalperiod-tokens", "60", GENERATED, since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-renewalperiod-requests", "60", LIMITED, since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-renewalperiod-tokens", "60", LIMITED, since=MORE_LIMITS_SINCE),
     Header("x-ratelimit-limit-tokens", "250000", (CREATED,), until="2025-12"),
     Header("x-ratelimit-remaining-tokens", "249000", (CREATED,), until="2025-12"),
     Header("x-ratelimit-reset-tokens", "0", (CREATED,), until="2025-12"),
-    Header("x-ratelimit-limit-requests", "250", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-limit-tokens", "250000", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-remaining-requests", "249", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-remaining-tokens", "249000", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-reset-requests", "0", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-reset-tokens", "0", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-limit-requests", "250", LIMITED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-limit-tokens", "250000", LIMITED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-remaining-requests", "249", LIMITED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-remaining-tokens", "249000", LIMITED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-reset-requests", "0", LIMITED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-reset-tokens", "0", LIMITED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
 )
 """Recorded 2025-11 to 2026-07.
 
@@ -142,21 +144,8 @@ By 2026-03-12 a stream of a model with tools had none of those with `streams_sin
 2026-02-26.
 """
 _JSON, _STREAM = "application/json", "text/event-stream; charset=utf-8"
-_RESOURCE_HEADERS = {
-    "azureai-fe-offer-type": "paygo",
-    "strict-transport-security": "max-age=31536000; includeSubDomains; preload",
-    "x-content-type-options": "nosniff",
-    "x-ms-aoai-configured-data-retention-days": "30",
-    "x-ms-is-spilled-over": "false",
-    "x-ratelimit-abusepenalty-active": "False",
-    "x-ratelimit-limit-requests": "250",
-    "x-ratelimit-limit-tokens": "250000",
-    "x-ratelimit-remaining-requests": "249",
-    "x-ratelimit-remaining-tokens": "249000",
-    "x-ratelimit-renewalperiod-requests": "60",
-    "x-ratelimit-renewalperiod-tokens": "60",
-    "x-ratelimit-reset-requests": "0",
-    "x-ratelimit-reset-tokens": "0",
+_RESOURCE_HEADERS = {"azureai-fe-offer-type": "paygo"} | {
+    name: value for name, value, of, *_ in sorted(PROJECT_HEADERS) if RESOURCE in of
 }
 """The headers of an Azure OpenAI resource."""
 

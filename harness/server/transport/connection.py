@@ -194,7 +194,7 @@ class HttpConnection(asyncio.Protocol):
             self._begin_exchange(part)
             return True
         elif isinstance(part, Upgrade):
-            self._upgrade(part.head)
+            self._upgrade(*part)
         else:
             self._refuse(400, str(part))
         return False
@@ -321,16 +321,20 @@ class HttpConnection(asyncio.Protocol):
         if not self.exchanges:
             end()
 
-    def _upgrade(self, head: RequestHead) -> None:
+    def _upgrade(self, head: RequestHead, rest: bytes) -> None:
         """End the connection at a CONNECT, whose tunnel is not offered, or hand it over as a WebSocket."""
+        if head.is_tunnel:
+            self._end_with(self.transport.close)
+            return
         try:
-            end = self.transport.close if head.is_tunnel else partial(self._become_websocket, head, head.as_scope())
+            become = partial(self._become_websocket, head, head.as_scope(), rest)
         except BadRequest as problem:
             self._refuse(400, str(problem))
-        else:
-            self._end_with(end)
+            return
+        self.flow.pause_reading()  # what comes before earlier answers are complete is for the WebSocket
+        self._end_with(become)
 
-    def _become_websocket(self, head: RequestHead, scope: Scope) -> None:
+    def _become_websocket(self, head: RequestHead, scope: Scope, rest: bytes) -> None:
         """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
         self._let_go()
         self._server_state.connections.discard(self)
@@ -349,4 +353,7 @@ class HttpConnection(asyncio.Protocol):
         )
         protocol.connection_made(self.transport)
         protocol.data_received(head.encode())
+        if rest:
+            protocol.data_received(rest)
         self.transport.set_protocol(protocol)
+        self.flow.resume_reading()

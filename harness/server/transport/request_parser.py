@@ -121,9 +121,10 @@ BEGIN, END = Mark
 
 
 class Upgrade(NamedTuple):
-    """The head of a CONNECT or a WebSocket upgrade; what follows it is no HTTP."""
+    """The head of a CONNECT or a WebSocket upgrade; the `rest` that has come after it is no HTTP."""
 
     head: RequestHead
+    rest: bytes
 
 
 RequestAtOnce = tuple[RequestHead, bytes]
@@ -205,7 +206,7 @@ class RequestParser:
             except httptools.HttpParserUpgrade as upgrade:
                 head = self._head
                 if head.is_tunnel or head.asks_for_websocket:
-                    self._parts.append(Upgrade(head))
+                    self._parts.append(Upgrade(head, bytes(rest[int(upgrade.args[0]) :])))
                     return
                 # httptools stops at any upgrade and leaves the body unread, so the request is parsed again without that
                 # header.

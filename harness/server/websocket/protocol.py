@@ -74,6 +74,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._handshake: Response | None = None
         self._refusal: tuple[int, Headers] | None = None
         self._parts: list[bytes] = []
+        self._early = b""
         self._is_text = self._is_lost = False
         self._ping = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -118,9 +119,12 @@ class WebSocketProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Handle bytes from the client; an upgrade that the library cannot parse is refused.
 
-        An upgrade arrives in one piece. The library stays silent if it has a body, or more or longer headers than it
-        accepts, and raises an exception if the handshake is not ASCII.
+        An upgrade arrives in one piece; what follows waits until the app has accepted it. The library stays silent if it
+        has a body, or more or longer headers than it accepts, and raises an exception if the handshake is not ASCII.
         """
+        if self._handshake and self.state is CONNECTING:
+            self._early += data
+            return
         if self._handshake or _is_ascii_handshake(data):
             self._frames.receive_data(data)
             for event in self._frames.events_received():
@@ -256,6 +260,9 @@ class WebSocketProtocol(asyncio.Protocol):
         self._frames.send_response(self._handshake)
         self._flush()
         self._set_timer(PING_SECONDS, self._send_ping)
+        early, self._early = self._early, b""
+        if early:
+            self.data_received(early)
 
     def _refuse(self, body: bytes) -> None:
         assert self._refusal

@@ -108,6 +108,24 @@ class TestAnUpgrade:
         assert plain.getresponse().status == 405
         plain.close()
 
+    @pytest.mark.parametrize(
+        "first", ["", "GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-early\r\n\r\n"]
+    )
+    def test_an_upgrade_may_have_frames_right_behind_it(self, server: Server, first: str) -> None:
+        head = (
+            "GET /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            "Authorization: Bearer sk-early\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
+        ping = Frame(Opcode.PING, b"early").serialize(mask=True)
+        create = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True)
+        said = bytearray()
+        with socket.create_connection((server.host, server.port), timeout=10) as wire:
+            wire.sendall((first + head).encode() + ping + create)
+            while b"response.completed" not in said and (part := wire.recv(65536)):
+                said += part
+        assert 0 < said.index(b" 101 ") < said.index(b"\x8a\x05early") < said.index(b"response.created")
+
 
 class TestAConnection:
     @pytest.mark.slow
