@@ -12,6 +12,7 @@ local request, mark, is_reset, is_repeated = ARGV[6], ARGV[7], ARGV[8] == '1', A
 local new_epoch, seconds, page, most = ARGV[10], ARGV[11], tonumber(ARGV[12]), tonumber(ARGV[13])
 local expected = tonumber(ARGV[14]) -- the position after what the process has sent together with this
 local last_mark, is_refusable = ARGV[15], ARGV[16] == '1'
+local is_bound = ARGV[17] == '1' -- to the World at `position`: nothing is appended if that has been reset since
 
 local function read_head(key)
   local head = redis.call('LINDEX', key, 0)
@@ -48,6 +49,7 @@ if is_gone then
 end
 local is_late = log ~= strays and base > begin and (known_epoch ~= epoch or position < base)
 if is_late and not is_reset then return {'late', base - begin} end
+if is_bound and begin > 0 and begin >= position then request = '' end -- the reset is the entry after BEGIN
 local stray_from = stray_epoch == known_stray_epoch and math.max(stray_position, stray_base) or stray_base
 local last_stray = stray_count
 

@@ -72,6 +72,11 @@ class Submitted(NamedTuple):
         """Whether a client waits for it that must be told if the World it was meant for is lost."""
         return self.request is not None and self.request.kind not in OWN_KINDS and not self.is_reset
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it says something of the World that is here, not of one that has replaced it since."""
+        return self.request is not None and self.request.kind == FAILED
+
 
 ControlPlane = Callable[[LoggedRequest], Awaitable[ControlAnswer]]
 PutSnapshot = Callable[[str, StoredSnapshot], Awaitable[None]]

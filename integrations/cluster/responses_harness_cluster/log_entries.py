@@ -34,7 +34,8 @@ class Append(NamedTuple):
 
     `epoch` and `position` are those of the process, `last_mark` is the mark of the entry there, empty if unknown;
     `expected` is its position once everything sent before is applied. If it `is_refusable`, the request may be refused
-    to inform its client that the key's earlier state is lost.
+    to inform its client that the key's earlier state is lost. If it `is_bound`, it concerns only the World at
+    `position`, and is not appended once that has been reset.
     """
 
     key: str
@@ -48,6 +49,7 @@ class Append(NamedTuple):
     mark: str = ""
     is_reset: bool = False
     is_refusable: bool = False
+    is_bound: bool = False
 
 
 LOST = "lost"

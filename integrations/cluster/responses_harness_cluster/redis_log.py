@@ -188,7 +188,8 @@ class RedisLog:
         known = (call.epoch, call.position, call.stray_epoch, call.stray_position)
         most = MOST_ENTRIES if call.key else MOST_STRAYS
         how = (int(call.is_reset), int(is_repeated), new_epoch, self.seconds, PAGE, most, call.expected)
-        args = (self._record, *known, call.request, call.mark, *how, call.last_mark, int(call.is_refusable))
+        whom = call.last_mark, int(call.is_refusable), int(call.is_bound)
+        args = (self._record, *known, call.request, call.mark, *how, *whom)
         return ("EVALSHA", self._append_sha, 4, *keys, self._name("strays"), self._name("snapshot", call.key), *args)
 
     def _name(self, *parts: str) -> bytes:

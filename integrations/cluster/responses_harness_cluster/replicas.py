@@ -232,7 +232,7 @@ class Replicas:
         for submitted in batch:
             sent = ahead.get(submitted.key, 0)
             raw = submitted.request.encode() if submitted.request else b""
-            how = submitted.mark, submitted.is_reset, submitted.is_refusable
+            how = submitted.mark, submitted.is_reset, submitted.is_refusable, submitted.is_bound
             calls.append(Append(submitted.key, *self._known(submitted.key, sent), raw, *how))
             ahead[submitted.key] = sent + bool(raw)
         return calls

@@ -1,5 +1,6 @@
 """What a store can do wrong: a server says so at its start, or to each request, and goes on when it is over."""
 
+import asyncio
 import json
 import signal
 import time
@@ -9,6 +10,9 @@ from http.client import HTTPException
 from pathlib import Path
 
 import pytest
+from responses_harness_cluster.log_entries import Append
+from responses_harness_cluster.redis_log import RedisLog
+from responses_harness_cluster.server_record import ServerRecord
 from websockets.sync.client import connect
 
 from tests.support.processes import free_port, wait_until
@@ -163,6 +167,20 @@ def test_what_another_server_failed_to_answer_does_not_reach_the_next_test(start
         assert wait_until(lambda: (verdict(ours.port), verdict(other.port)) == ("", ""), 20)
         time.sleep(2.5)  # twice as long as a server waits before it tells the others
         assert (verdict(ours.port), verdict(other.port)) == ("", "")
+
+
+def test_what_concerns_a_world_is_not_logged_once_that_has_been_reset(redis_port, store):
+    log = RedisLog(f"redis://127.0.0.1:{redis_port}/0", store[-1], ServerRecord("0", "0", {}), 60)
+
+    async def append() -> list[int]:
+        known = Append("sk-team", "", 0, 0, "", 0, request=b"[]\n", mark="a.")
+        reset, late = known._replace(is_reset=True, mark="b."), known._replace(position=1, is_bound=True, mark="c.")
+        in_time = late._replace(position=2, mark="d.")
+        numbers = [tail.own for call in (known, reset, late, in_time) for tail in await log.append([call])]
+        await log.close()
+        return numbers
+
+    assert asyncio.run(append()) == [1, 2, 0, 3]
 
 
 def test_a_message_of_a_websocket_and_a_body_that_the_store_does_not_take_are_in_the_verdict(start):
