@@ -159,6 +159,11 @@ def _call_body(id: str) -> Json:
     return {"input": [{"type": "function_call", "id": id, "call_id": "call_1", "name": "f", "arguments": "{}"}, OUTPUT]}
 
 
+def _custom_body(id: str) -> Json:
+    call = {"type": "custom_tool_call", "call_id": "call_1", "name": "t", "input": "x"}
+    return {"input": [call, {**OUTPUT, "type": "custom_tool_call_output", "id": id}]}
+
+
 @rule(
     bad_request(
         "Invalid '{path}': '{value}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
@@ -196,6 +201,8 @@ def item_id_characters() -> None:
     invalid_id("{path}", "{prefix}", "{value}"),
     reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
     reported("public reports of six more origins", "2026-08"),
+    reported("public reports of four origins: of a search for tools", "2026"),
+    reported("public probe: of each kind of item, and of a custom tool's output", "2026-09-24"),
     reported("public notes of a client: of the container of a code interpreter", "2026"),
     reported("public reports of two origins, with the whole error: of a conversation", "2025-10"),
     reported("pydantic-ai 2.68, without the words: of a response to compare with", "2026-11"),
@@ -205,6 +212,8 @@ def item_id_characters() -> None:
         ("input[0].id", "call_x", "fc"): _call_body("call_x"),
         ("input[0].id", "item_1", "rs"): _reasoning_body("item_1"),
         ("input[0].id", "fc_1", "msg"): [{"role": "assistant", "id": "fc_1", "content": "x"}, HI],
+        ("input[0].id", "fc_2", "tsc"): [{"type": "tool_search_call", "id": "fc_2", "arguments": {}}, HI],
+        ("input[1].id", "ctc_2", "ctco"): _custom_body("ctc_2"),
         ("previous_response_id", "gen-123", "resp"): {"previous_response_id": "gen-123"},
         ("conversation", "abc", "conv"): {"conversation": "abc"},
         ("prompt_cache_options.comparison_response_id", "x", "resp"): {
@@ -215,6 +224,7 @@ def item_id_characters() -> None:
     accepts=[
         _call_body("fcX"),
         _call_body("fc_1"),
+        _custom_body("ctco_1"),
         {"tools": [{"type": "code_interpreter", "container": "cntr_1"}]},
         {"tools": [{"type": "code_interpreter", "container": "cfile_1"}]},
     ],
