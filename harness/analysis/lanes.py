@@ -263,7 +263,7 @@ class _LaneTracker:
             self.predecessors.update((key, _Predecessor(lane, call)) for key in reference_keys(item))
 
 
-def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> list[LaneExchange]:
+def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str]) -> list[LaneExchange]:
     """Assign each exchange to a lane; `hints` are names, as of routes, for agents whose instructions contain them."""
     tracker = _LaneTracker()
     assigned = [(exchange, *tracker.assign_lane(exchange)) for exchange in exchanges]

@@ -111,7 +111,7 @@ def apply_strictness(parameters: Any, strict: bool | None) -> tuple[Any, bool]:
     return parameters, True if strict is None else strict
 
 
-def _root_problems(schema: Json, *, empty: bool = False) -> Iterator[str]:
+def _root_problems(schema: Json, *, empty: bool) -> Iterator[str]:
     if schema.get("type") != "object" and "$ref" not in schema and (schema or empty):
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
 

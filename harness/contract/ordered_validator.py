@@ -343,7 +343,7 @@ def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[st
     return Mismatch("enum", values, value_of_key, {"x-values": values, "x-rule": rule}, place)
 
 
-def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:
+def has_only_known(root: str, body: Any, as_of: str) -> bool:
     """Return, quickly, whether an answer conforms to the schema `root` of a day and has no unknown members.
 
     A closed schema allows a subset of what the schema allows, as no schema of an event has `not`, `if` or `oneOf` (a

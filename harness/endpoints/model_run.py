@@ -86,7 +86,7 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[PlayedTurn, PlayedTurn |
     return taken, waiting
 
 
-def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None = None) -> PendingResponse:
+def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None) -> PendingResponse:
     """Turn a scripted turn into the response to a prompt; advances the World's clock."""
     now = world.tick()
     parent = prompt.body.get("previous_response_id") or prompt.conversation

@@ -236,7 +236,7 @@ class Budget(NamedTuple):
         return f"{calls}, at most about {self.input_tokens:,} tokens in and {self.output_tokens:,} out"
 
 
-def estimate_request(method: str, path: str, body: bytes, is_accepted: bool = True) -> Budget:
+def estimate_request(method: str, path: str, body: bytes, is_accepted: bool) -> Budget:
     """Estimate the cost of one request; `path` is without its query. A refused request costs no tokens."""
     if not is_accepted or method != "POST" or not path.endswith(MODEL_PATHS):
         return Budget(1)

@@ -142,7 +142,7 @@ class Derived:
     foreign: dict[str, str] = field(default_factory=dict)
 
 
-def derive_overrides(paths: Sequence[Path], *, hosts: Collection[str] = ()) -> Derived:
+def derive_overrides(paths: Sequence[Path], *, hosts: Collection[str]) -> Derived:
     """Derive overrides from every recording at `paths`, files or folders. ConfigError if nothing there is judged."""
     recordings = list(dict.fromkeys(files(paths)))
     first = observe(recordings, None, hosts)

@@ -125,7 +125,7 @@ def _list_never_awaited() -> tuple[str, ...]:
 
 
 def _report_sections(
-    item: pytest.Item, world: World, report: pytest.TestReport, *, is_cause: bool, reached: str = ""
+    item: pytest.Item, world: World, report: pytest.TestReport, *, is_cause: bool, reached: str
 ) -> Iterator[tuple[str, str]]:
     """Yield the sections of a failure: cause and flow, all details with `-v`.
 

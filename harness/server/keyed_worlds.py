@@ -33,7 +33,7 @@ def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
     return own if keys is None else key in keys
 
 
-def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = EMPTY_MAPPING) -> str | None:
+def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any]) -> str | None:
     """Read the key of a request in a dialect: Azure's dialects also take `api-key`, Foundry also a signed URL."""
     if dialect == OPENAI:
         return _read_bearer(headers.get("authorization", ""))

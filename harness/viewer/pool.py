@@ -156,7 +156,7 @@ SHORT_TEXTS = 4_096
 """How many texts shorter than SHORT_TEXT characters are cached in cleaned form."""
 
 
-def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Callable[[str], str]:
+def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str]) -> Callable[[str], str]:
     """Create the function that hides the secrets in the headers of exchanges, and escapes unpaired surrogates."""
     headers = {id(exchange.request.headers): exchange.request.headers for exchange in exchanges}
     secrets = frozenset(more).union(*map(secrets_in_headers, headers.values()))

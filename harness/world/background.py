@@ -22,7 +22,7 @@ def enqueue_response(world: World, run: PendingResponse) -> Json:
     return queued
 
 
-def advance_pending(world: World, id: str | None = None) -> list[Json]:
+def advance_pending(world: World, id: str | None) -> list[Json]:
     """Advance a background response or a run by one step, or all of them without `id`; returns their objects.
 
     ConfigError if nothing in progress has this `id`.

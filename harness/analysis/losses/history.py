@@ -323,7 +323,7 @@ def _item_ids(item: Json) -> list[str]:
     return [id for id in ids if id]
 
 
-def _find_printed_item(words: str, history: History, *, is_said: bool = False) -> tuple[int, Json] | None:
+def _find_printed_item(words: str, history: History, *, is_said: bool) -> tuple[int, Json] | None:
     """Find the item whose JSON or `repr` a text is, with the number of its exchange.
 
     A text that the assistant is said to have written (`is_said`) may also be a message or a list of items; a user may

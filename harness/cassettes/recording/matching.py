@@ -84,7 +84,7 @@ class Replay:
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
         return next((id for id in ID.findall(sent) if id in self._answer_ids), "")
 
-    def explain_no_match(self, wanted: ComparableRequest, played: int = 0) -> NoMatch:
+    def explain_no_match(self, wanted: ComparableRequest, played: int) -> NoMatch:
         """Explain why a request has no match: the diff from the closest, or that all `played` matches were replayed."""
         name = f"{wanted.method} {wanted.path}"
         if played:
