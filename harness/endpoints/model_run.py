@@ -26,9 +26,9 @@ from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
 from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
-from harness.world.cache_misses import diagnose
 from harness.world.mcp_server import name_approvals
 from harness.world.prompt_cache import LEAST_TOKENS, CachedPrompt
+from harness.world.prompt_cache_misses import diagnose
 from harness.world.script import PlayedTurn
 from harness.world.store import PendingResponse, Store
 from harness.world.world import World

@@ -18,7 +18,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies
 from harness.core.webhooks import WebhookDelivery
-from harness.world.cache_misses import CacheReport, find_misses
+from harness.world.prompt_cache_misses import CacheReport, find_misses
 from harness.world.webhooks import NO_COURIER
 from harness.world.world import World
 

@@ -9,8 +9,8 @@ from harness.api.tokens import estimate_settings_tokens
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
 from harness.items import compaction, function_call, reasoning
-from harness.world.cache_misses import CacheMiss
 from harness.world.mock import Mock
+from harness.world.prompt_cache_misses import CacheMiss
 from tests.support.clients.unscripted import KEY, WEATHER, Conversation
 
 OLD, NEW = "gpt-5.4", "gpt-5.6-sol"
