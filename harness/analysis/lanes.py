@@ -10,6 +10,7 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import count, takewhile
 from typing import NamedTuple
 
@@ -83,6 +84,7 @@ def heading_as_name(instructions: str) -> str:
     return clause if fits else ""
 
 
+@lru_cache(maxsize=128)  # an agent sends the same instructions again and again
 def mask_dates_and_ids(instructions: str) -> str:
     """Mask every date, time and generated id, so that the same instructions compare equal from day to day."""
     masked = _DATE_TIME_OR_ID.sub("~", instructions)

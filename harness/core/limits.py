@@ -77,9 +77,9 @@ def paused_collection() -> Iterator[None]:
 
 @contextmanager
 def small_collections() -> Iterator[None]:
-    """Let the servers of this process collect garbage often and little of it, and existing objects not at all.
+    """Let this process collect garbage often and little of it, and existing objects not at all.
 
-    What a World stores is not garbage, and no client is served while a collection walks over it.
+    What a World stores is not garbage, nor what a file contains; no client is served while a collection walks over it.
     """
     before = gc.get_threshold()
     gc.freeze()

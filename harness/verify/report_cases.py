@@ -28,7 +28,6 @@ from harness.core.delivery import Delivery
 from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, objects_in
-from harness.core.limits import paused_collection
 from harness.explain.cause import ReportFinding
 from harness.items.transcript import conversation_id
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
@@ -171,7 +170,7 @@ class CaseWriter:
         """Write the cases, after the whole file was judged."""
         has_place = any(finding.line for findings in self._found.values() for finding in findings)
         lines = find_record_lines(self._recording) if has_place else []
-        with self._spool.open("wb") as out, paused_collection():
+        with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
                 found = [

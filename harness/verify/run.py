@@ -30,6 +30,7 @@ from harness.cassettes.format.untrusted import NotARecording
 from harness.contract.overrides import Overrides, normalize_path
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
+from harness.core.limits import small_collections
 from harness.core.secret_prefixes import redact
 from harness.verify.judging.circumstances import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import judge, predict_violation
@@ -207,11 +208,12 @@ def _judge_files(
 def _judge_file(options: JudgeOptions, recording: Path, spool: Path, explicit: bool) -> Tally:
     make_observer = options.make_observer
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
-    verdicts = _judge_recording(options, recording, explicit, observer)
-    tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
+    with small_collections():  # a large file is many objects, and little garbage
+        verdicts = _judge_recording(options, recording, explicit, observer)
+        tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
+        if observer:
+            observer.close()
     tally.judged_files = {printable_path(recording)}
-    if observer:
-        observer.close()
     return tally
 
 

@@ -89,12 +89,16 @@ def error_of(status: int, events: Sequence[Json]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPart:
-    """A part of a test: its steps, turns that `wait` for further requests, and comments above and below its script."""
+    """A part of a test: its steps, turns that `wait` for further requests, and comments above and below its script.
+
+    `written` are its turns in Python, if they are written already.
+    """
 
     steps: Sequence[ScriptedRequest]
     waiting: Sequence[Lines] = ()
     heading: str = ""
     notes: Sequence[str] = ()
+    written: Sequence[str] = ()
 
     @property
     def turns(self) -> list[Lines]:
@@ -118,7 +122,8 @@ def write_parts(name: str, parts: Sequence[WrittenPart], title: str = "", end: s
 
 def _write_part(part: WrittenPart, *, is_last: bool) -> Iterator[str]:
     yield from [f"# {part.heading}"] if part.heading else []
-    yield from [python_call("mock.script", [python_turn(turn) for turn in part.turns])] if part.turns else []
+    written = part.written or [python_turn(turn) for turn in part.turns]
+    yield from [python_call("mock.script", written)] if written else []
     yield from (f"# {note}" for note in part.notes)
     for index, step in enumerate(part.steps, 1):
         yield from _write_step(step, is_last=is_last and index == len(part.steps))
@@ -299,11 +304,12 @@ def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
     is_writable = request.method != "WS" and isinstance(request.body, dict | list | None)
     note = f"  # {' '.join(error.split())}" if error else ""
     is_refused = bool(rule) and status >= 400
+    written = python_turn(turn) if turn else ""
     copies = {
         "curl": _curl(request) if is_writable else "",
-        "pytest": _test(exchange, turn, rule) if is_writable else "",
+        "pytest": _test(exchange, turn, rule, written) if is_writable else "",
         "turn_yaml": _yaml_turn(turn) if turn else "",
-        "turn_python": f"mock.script({python_turn(turn)})" if turn else "",
+        "turn_python": f"mock.script({written})" if turn else "",
         "refusal": f"with mock.refuses({python_value(rule)}) as refused:{note}\n    ..." if is_refused else "",
     }
     return {name: text for name, text in copies.items() if text}
@@ -326,8 +332,8 @@ def _write_curl(method: str, address: str, is_azure: bool, is_stream: bool, has_
     return " \\\n  ".join(lines)
 
 
-def _test(exchange: Exchange, turn: Lines, rule: str) -> str:
-    """Write a test that scripts the answer and sends the request."""
+def _test(exchange: Exchange, turn: Lines, rule: str, written: str) -> str:
+    """Write a test that scripts the answer, `written` in Python, and sends the request."""
     request, status = exchange.request, exchange.status
     members = {name: _mark_long(name, value) for name, value in as_object(request.body).items()}
     is_named = all(map(str.isidentifier, members))
@@ -343,7 +349,8 @@ def _test(exchange: Exchange, turn: Lines, rule: str) -> str:
     if status < 400 and step.is_create and not step.is_stream and len(said) == len(turn) == 1:
         step = replace(step, name="response")
     end = f"assert response.output_text == {python_value(said[0])}" if step.name else ""
-    return write_parts(f"request_{exchange.number}", [WrittenPart([step])], end=end)
+    part = WrittenPart([step], written=[written] if turn else ())
+    return write_parts(f"request_{exchange.number}", [part], end=end)
 
 
 def _mark_long(name: str, value: Any) -> Any:

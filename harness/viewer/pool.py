@@ -47,12 +47,13 @@ class Pool:
 
     def put(self, value: Any, depth: int = MAX_DEPTH) -> Any:
         """Store a value once unless it is small, and return its reference."""
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
             if (stored := self._stored.get(value)) is None:
                 shown = self.clean(value)
                 stored = self._stored[value] = shown if len(value) < MIN_SIZE else self._append(shown)
             return stored
-        if not isinstance(value, dict | list | tuple):
+        if kind is not dict and kind is not list and not isinstance(value, (dict, list, tuple)):
             return self._plain(value)
         if known := self._known.get(id(value)):
             return known[1]
@@ -110,9 +111,9 @@ class Pool:
         return {"$list": index, "keep": common, "then": shown[common:]}
 
     def _plain(self, value: Any) -> Any:
-        if value is None or isinstance(value, bool):
+        if value is None or value is True or value is False:
             return value
-        if isinstance(value, int | float):
+        if isinstance(value, (int, float)):
             return value if math.isfinite(value) and abs(value) < MAX_SAFE_NUMBER else str(value)
         return self.put(value.decode("latin-1") if isinstance(value, bytes) else str(value))
 

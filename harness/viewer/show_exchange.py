@@ -28,11 +28,15 @@ def began_at(world: World) -> float | None:
     return first.arrived if first else None
 
 
+UNSEEN = Edge()
+"""The edge of an exchange of which nothing was seen there."""
+
+
 def show_edge(exchange: Exchange, world: World, began: float | None) -> Edge:
     """Convert the edge record of an exchange; for a recording only whether it broke off is known."""
     seen = world.edge.get(exchange.number)
     if seen is None or began is None:
-        return Edge(cut=exchange.answer.disconnection)
+        return Edge(cut=cut) if (cut := exchange.answer.disconnection) else UNSEEN
     return Edge(
         _milliseconds(seen.arrived, began),
         _milliseconds(seen.first_byte, began),

@@ -72,9 +72,11 @@ class GrowingSequence(Sequence[T]):
 
     def extend(self, added: Iterable[T]) -> GrowingSequence[T]:
         """Return a sequence with more values at its end."""
+        if not self._length:
+            return GrowingSequence(added)
         held = self._held
         # The holder can grow in place only for the longest of its sequences.
-        if not self._length or held.start + len(held.values) > self._length:
+        if held.start + len(held.values) > self._length:
             held = self._branch_off()
         held.values += added
         longer: GrowingSequence[T] = GrowingSequence.__new__(GrowingSequence)

@@ -62,6 +62,7 @@ def path_below_root(path: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # most exchanges of a recording have the same
 def provider_of_host(host: str, path: str) -> str:
     """Return the provider at a host: openai, azure, foundry, or `""` for any other."""
     labels = host.lower().split(".")
@@ -98,6 +99,7 @@ def _foundry_by_path(provider: str, path: str) -> str:
     return "foundry" if provider == "azure" and path.startswith(_PROJECTS) else provider
 
 
+@lru_cache(maxsize=256)
 def split_url(url: str) -> tuple[str, str, str]:
     """Split a recorded URL into host, path and query; the host may be missing or a placeholder."""
     try:

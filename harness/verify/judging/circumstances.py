@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from datetime import date, timedelta
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path, root_of
@@ -124,12 +125,17 @@ def locate(recorded: Recorded) -> ApiPath | None:
 
     The dialects of Azure are distinguished by the root, if it is recorded.
     """
-    dialect, root, below = parse_api_path(recorded.path)
+    return _locate(recorded.path, recorded.provider)
+
+
+@lru_cache(maxsize=256)
+def _locate(path: str, provider: str) -> ApiPath | None:
+    dialect, root, below = parse_api_path(path)
     below = below.rstrip("/")
-    if not root or not below or (dialect == OPENAI and recorded.provider not in API_ROOTS):
+    if not root or not below or (dialect == OPENAI and provider not in API_ROOTS):
         return None
-    if recorded.provider == OPENAI:
+    if provider == OPENAI:
         return ApiPath(OPENAI, API_ROOTS[OPENAI], below)
     if dialect == OPENAI:
-        return ApiPath(recorded.provider, API_ROOTS[recorded.provider], below)
+        return ApiPath(provider, API_ROOTS[provider], below)
     return ApiPath(dialect, root, below)

@@ -1,8 +1,12 @@
 """The JSON Schemas of function tools; and patterns, there and in `text`, that the newer models cannot enforce."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from harness.api.models import Model
 from harness.api.strict_schema import function_problems
@@ -12,6 +16,8 @@ from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 
 SCOPE = RuleScope(area="tools")
+MAX_CACHED = 16 * 1024
+"""The maximum size, in bytes, of parameters whose problems are kept."""
 _INVALID = bad_request(
     "Invalid schema for function '{name}': {problem}", "{path}.parameters", "invalid_function_parameters"
 )
@@ -162,10 +168,22 @@ def _find_problems(path: str, tools: Iterable[Json] | None, family: Model | None
         schema = tool.get("parameters") or {}
         without = tool.get("parameters") is None and not ("parameters" in tool and tool.get("strict") is True)
         if tool["type"] == "function" and isinstance(schema, dict) and not without:
-            problems = function_problems(
-                schema, find_schema_problem(schema), strict=tool.get("strict"), takes_unions=takes_unions
-            )
+            problems = _list_problems(schema, tool.get("strict"), takes_unions)
             yield from ({"name": tool["name"], "path": place, "problem": problem} for problem in problems)
+
+
+def _list_problems(schema: Json, strict: bool | None, takes_unions: bool) -> Iterable[str]:
+    """List the problems of parameters; those of the same ones are known, as a client sends its tools in each request."""
+    with suppress(orjson.JSONEncodeError):  # an integer beyond 64 bits
+        if len(encoded := orjson.dumps(schema)) <= MAX_CACHED:
+            return _known_problems(encoded, strict, takes_unions)
+    return function_problems(schema, find_schema_problem(schema), strict=strict, takes_unions=takes_unions)
+
+
+@lru_cache(maxsize=256)
+def _known_problems(encoded: bytes, strict: bool | None, takes_unions: bool) -> Sequence[str]:
+    schema = orjson.loads(encoded)
+    return [*function_problems(schema, find_schema_problem(schema), strict=strict, takes_unions=takes_unions)]
 
 
 def _with_tools(parameters: Json) -> Json:
