@@ -20,7 +20,7 @@ import harness.analysis.losses
 import harness.foundry  # noqa: F401  (registers every operation)
 from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.loss import LOSSES
-from harness.analysis.receiver_mistakes import RECEIVER_MISTAKES
+from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.operations import OPERATIONS
 from harness.cli import COMMANDS, app
 from harness.contract.rule import LEVELS

@@ -26,7 +26,7 @@ FOLDERS = {
 """Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""
 
 TESTED_WITH = {
-    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/receiver_mistakes"},
+    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/receivers"},
     "analysis/test_losses.py": {"analysis/loss"},
     "answers/test_reader.py": {"answers/recorded_stream"},
     "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders", "cassettes/format/readable_yaml"},

@@ -4,7 +4,7 @@ import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import ClientMistake, SeenClient, client_mistakes_of
 from harness.analysis.judgement import ALLOW, STRICT
 from harness.analysis.loss import Lost
-from harness.analysis.receiver_mistakes import FoundMistake, mistakes_of
+from harness.analysis.receivers import FoundMistake, mistakes_of
 from harness.core.advice_wording import Vocabulary
 from harness.core.errors import COMMAND
 from harness.core.headers import REQUEST_ID_HEADERS

@@ -191,7 +191,7 @@ def _describe_misfit_date(value: object) -> str:
 def _ids_of(option: str) -> tuple[str, ...]:
     """Return the ids that an option may list: losses, or mistakes of webhook receivers or of clients."""
     if option == "webhooks":
-        from harness.analysis.receiver_mistakes import RECEIVER_MISTAKES
+        from harness.analysis.receivers import RECEIVER_MISTAKES
 
         return tuple(RECEIVER_MISTAKES)
     if option == "client":

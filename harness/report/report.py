@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.flow import NO_MESSAGES, SequenceDiagram
 from harness.analysis.loss import LOSSES
-from harness.analysis.receiver_mistakes import RECEIVER_MISTAKES
+from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json

@@ -6,7 +6,7 @@ import pytest
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeKind, SeenClient, client_mistakes_of, mistake
-from harness.analysis.receiver_mistakes import RECEIVER_MISTAKES, mistakes_of
+from harness.analysis.receivers import RECEIVER_MISTAKES, mistakes_of
 from harness.core.errors import RegistrationError
 
 KINDS: list[MistakeKind[Any]] = [*CLIENT_MISTAKES.values(), *RECEIVER_MISTAKES.values()]

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 
 from harness.analysis.judgement import read_loss_policy
 from harness.analysis.loss import losses_of
-from harness.analysis.receiver_mistakes import mistakes_of
+from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import BYTES_AS_TEXT, Json, OnDisk
 from harness.server.control_plane.requests import Seen, api_of, mock_of, snapshot_of

@@ -27,7 +27,7 @@ from functools import partial
 from typing import Any, TypeVar, get_args
 
 from harness.analysis.judgement import CLIENT_VALUES
-from harness.analysis.receiver_mistakes import RECEIVER_MISTAKES
+from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
