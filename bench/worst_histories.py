@@ -8,7 +8,7 @@ from bench.worst_bodies import HEADERS, KEY, Build, Load, open_api, send, tool
 from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.items import function_call, message, url_citation
 from harness.items.kind import Item
-from harness.server.judge_world import judge_world
+from harness.report.judge_world import judge_world
 from harness.server.mock_api import MockApi
 
 Turn = Callable[[int], list[Item]]

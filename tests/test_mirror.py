@@ -31,7 +31,7 @@ TESTED_WITH = {
     "answers/test_reader.py": {"answers/recorded_stream"},
     "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders", "cassettes/format/readable_yaml"},
     "cli/test_catalogue.py": {"report/troubleshooting"},
-    "cli/test_serve_and_run.py": {"server/client_environment"},
+    "cli/test_serve_and_run.py": {"drive/client_environment"},
     "cli/test_view.py": {"viewer/trace"},
     "contract/evidence/test_rules.py": {"verify/examples"},
     "end_to_end/recording/test_record.py": {"cli/record", "cli/run_command"},
@@ -52,7 +52,7 @@ TESTED_WITH = {
     "report/test_report.py": {"report/fill_case"},
     "server/control_plane/test_changes.py": {"server/held_requests"},
     "server/control_plane/test_app.py": {
-        "server/judge_world",
+        "report/judge_world",
         "world/scripting/settings",
     },
     "server/test_mock_api.py": {"endpoints/request", "server/answering", "world/api_call"},

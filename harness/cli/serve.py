@@ -251,7 +251,7 @@ def _add_observers(
 
 def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
     from harness.api.http.dialects import API_ROOTS, OPENAI
-    from harness.server.client_environment import server_variables
+    from harness.drive.client_environment import server_variables
     from harness.server.mock_api import CONTROL_ROOT
 
     dialect = options.dialect or OPENAI

@@ -27,9 +27,9 @@ from harness.server.api_observers import ApiObserver
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.report.api_coverage import Coverage
+    from harness.report.judge_world import Permitted
     from harness.report.report import ReportCase, RunFacts, UnknownModels
     from harness.server.control_plane.access import ControlAccess
-    from harness.server.judge_world import Permitted
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
     from harness.world.world import World
@@ -126,8 +126,8 @@ class CommandReport(ApiObserver):
         """Add the case of a World that received requests or has a script."""
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
+        from harness.report.judge_world import judge_world
         from harness.report.report import ReportCase, count_unknown_models
-        from harness.server.judge_world import judge_world
         from harness.world.mock import Mock
 
         if not (world.exchanges or world.unused):
@@ -201,7 +201,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
 
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Build the environment of a command whose clients should reach the World of a key."""
-    from harness.server.client_environment import environment_changes, server_variables
+    from harness.drive.client_environment import environment_changes, server_variables
 
     changes = environment_changes(server_variables(origin, dialect, key), environment)
     return {
@@ -212,7 +212,7 @@ def _command_environment(origin: str, dialect: str, key: str, environment: Mappi
 def _describe_silence(dialect: str, *, is_plain: bool) -> str:
     """Explain why no request may have come."""
     from harness.api.http.dialects import FOUNDRY
-    from harness.server.client_environment import READ_BY_CLIENTS
+    from harness.drive.client_environment import READ_BY_CLIENTS
 
     *first, last = READ_BY_CLIENTS[dialect]
     is_project = dialect == FOUNDRY
@@ -226,7 +226,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 def _problems(api: MockApi, permitted: Permitted) -> Iterator[str]:
     """Yield why a run fails although its command passed, for each World and for requests that reached none."""
     from harness.explain.turn import unknown_key_cause
-    from harness.server.judge_world import judge_world
+    from harness.report.judge_world import judge_world
     from harness.world.mock import Mock
 
     if cause := unknown_key_cause(api.strays):

@@ -23,7 +23,7 @@ from harness.server.deployment import DEFAULT_PREFIX, MEMORY, Deployment, find_d
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
-    from harness.server.judge_world import Permitted
+    from harness.report.judge_world import Permitted
     from harness.server.tls.certificate import ServerCertificate, ServerContext
 
 
@@ -178,7 +178,7 @@ class ServeOptions(Options):
     def permitted(self) -> Permitted:
         """The findings that do not fail a COMMAND; ConfigError for an invalid value of --losses."""
         from harness.analysis.judgement import FAIL, read_loss_policy
-        from harness.server.judge_world import Permitted
+        from harness.report.judge_world import Permitted
 
         return Permitted(bool(self.unused), read_loss_policy(self.losses or FAIL))
 

@@ -96,7 +96,7 @@ def set_environment(
     With a session environment the session's key is kept: a client made in one test may be used in the next.
     """
     from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
-    from harness.server.client_environment import client_variables
+    from harness.drive.client_environment import client_variables
 
     key = SESSION_KEY if session_server(config) else mock.api_key
     _set_variables({**client_variables(mock, key), SECRET_VARIABLE: DEFAULT_SECRET, **trusting}, monkeypatch)
@@ -104,7 +104,7 @@ def set_environment(
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.api.http.dialects import PROVIDER_HOSTS
-    from harness.server.client_environment import environment_changes
+    from harness.drive.client_environment import environment_changes
 
     # Behind a proxy the guard would not see that a request is meant for a provider.
     for variable, value in environment_changes(variables, os.environ, PROVIDER_HOSTS).items():

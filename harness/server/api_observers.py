@@ -9,7 +9,7 @@ from harness.core.exchange import Answer, ReceivedRequest, Stray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.server.judge_world import Permitted
+    from harness.report.judge_world import Permitted
     from harness.world.mock import Mock
     from harness.world.world import World
 

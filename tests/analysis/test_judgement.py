@@ -8,7 +8,7 @@ from harness.analysis.judgement import LossPolicy, read_loss_policy
 from harness.analysis.loss import PROMPT, REPLY, TEXT, assistant, sketch
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
-from harness.server.judge_world import Permitted, judge_world
+from harness.report.judge_world import Permitted, judge_world
 from tests.support.in_process import Client
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 from harness.analysis.loss import losses_of
 from harness.core.exchange import Json
-from harness.server.judge_world import judge_world
+from harness.report.judge_world import judge_world
 from harness.world.mock import Mock
 from harness.world.world import World
 from tests.fuzz.checks import complaints

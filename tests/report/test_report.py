@@ -17,6 +17,7 @@ from harness.faults import hang_up
 from harness.items import message
 from harness.report.formats import json_file, junit, markdown
 from harness.report.formats.json_file import merge_reports, read_report
+from harness.report.judge_world import judge_world
 from harness.report.report import (
     MAX_DEPTH,
     MAX_LIST_LENGTH,
@@ -32,7 +33,6 @@ from harness.report.report import (
     summary_line,
     unknown_model_lines,
 )
-from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.viewer.build_run import build_run
 from tests.support.in_process import Client, error

@@ -23,10 +23,10 @@ from harness.core.exchange import Answer
 from harness.core.limits import Limits
 from harness.explain.find_causes import find_suspects
 from harness.items import message
+from harness.report.judge_world import Permitted, judge_world
 from harness.server import http_server as module
 from harness.server.control_plane.app import control_app
 from harness.server.http_server import App, Server, bind, serve_in_thread
-from harness.server.judge_world import Permitted, judge_world
 from harness.server.mock_api import MockApi
 from harness.server.transport.asgi_types import AsgiApp
 from harness.server.transport.deliver import WRITE_SIZE, send_answer

@@ -9,8 +9,8 @@ import pytest
 
 from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
+from harness.report.judge_world import judge_world
 from harness.server import keyed_worlds
-from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_cli
 from tests.support.in_process import KEY, ask, send

@@ -18,8 +18,8 @@ from harness.ending import failed, incomplete
 from harness.endpoints.request import read_request
 from harness.faults import cut, hang_up, rate_limit, server_error
 from harness.items import function_call, message, reasoning, web_search_call
+from harness.report.judge_world import judge_world
 from harness.server import shared_checks
-from harness.server.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.server.shared_checks import SharedChecks
 from harness.server.websocket.session import SocketSession

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from harness.server.judge_world import judge_world
+from harness.report.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.refusals import MAX_BODY, MAX_SHOWN

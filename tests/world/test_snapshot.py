@@ -12,7 +12,7 @@ from harness.core.exchange import Exchange, ReceivedRequest, SentTurn
 from harness.explain.find_causes import find_causes
 from harness.items import mcp_approval_request
 from harness.items.kind import Item
-from harness.server.judge_world import judge_world
+from harness.report.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, build_case
 from harness.world.snapshot import take_snapshot

@@ -15,8 +15,8 @@ from harness.analysis.loss import losses_of
 from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import BYTES_AS_TEXT, Json, OnDisk
+from harness.report.judge_world import Judgement, Permitted, judge_world
 from harness.server.control_plane.requests import Seen, api_of, mock_of, snapshot_of
-from harness.server.judge_world import Judgement, Permitted, judge_world
 from harness.world.mock import Mock
 from harness.world.scripting.settings import ALLOW
 from harness.world.webhooks import ALL_ALLOWED

@@ -9,7 +9,7 @@ from harness.contract.rule import RULES
 from harness.core.advice_wording import JSON, PYTHON, PYTHON_FILE, render_json
 from harness.explain.render import render_verdict
 from harness.items import message
-from harness.server.judge_world import judge_world
+from harness.report.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.validation import InvalidData

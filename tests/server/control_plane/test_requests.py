@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from harness.items import message
-from harness.server import judge_world
+from harness.report import judge_world
 from harness.server.control_plane import reads, view
 from harness.server.control_plane.app import CONTROLS
 from harness.server.control_plane.requests import Worker, _render
