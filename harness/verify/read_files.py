@@ -159,7 +159,7 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
     try:
         for document in _parse_documents(raw, suffix):
             if found := parse_interactions(document):
-                known = True
+                known, raw = True, b""  # a large file is in memory only once
                 refuse_newer_format(document)
                 yield from found
                 yield from _socket_entries(document)

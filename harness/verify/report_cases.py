@@ -144,8 +144,7 @@ class CaseWriter:
         if (journal := self._worlds.get(recorded.file)) is None:
             journal = self._worlds[recorded.file] = World(recorded.file)
         exchange = None
-        self._values.share(recorded.request)
-        self._values.share(recorded.answer, recorded.events)
+        recorded = self._values.share(recorded)
         with suppress(Exception):  # the judge reports a rule that fails
             if exchanged := rebuild_exchange(recorded, world):
                 journal.add_exchange(*exchanged)
@@ -170,9 +169,10 @@ class CaseWriter:
         """Write the cases, after the whole file was judged."""
         has_place = any(finding.line for findings in self._found.values() for finding in findings)
         lines = find_record_lines(self._recording) if has_place else []
+        self._values = _SharedValues()  # each journal is dropped once it is written
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
-                world = self._worlds.get(file) or World(file)
+                world = self._worlds.pop(file, None) or World(file)
                 found = [
                     replace(finding, line=lines[finding.line - 1] if 0 < (finding.line or 0) <= len(lines) else 0)
                     for finding in self._found.get(file, ())
@@ -279,13 +279,20 @@ class _SharedValues:
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, int], Any] = {}
+        self._headers: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
         self._texts: dict[str, str] = {}
 
-    def share(self, body: Any, events: list[Json] | None = None) -> None:
-        """Replace values in a body, and in the responses that the events of a stream carry."""
-        for shared in (body, *(as_object(event.get("response")) for event in objects_in(events or []))):
-            if isinstance(shared, dict):
-                self._share_members(shared)
+    def share(self, recorded: Recorded) -> Recorded:
+        """Replace values in the bodies of an exchange, and return it with its headers replaced, too."""
+        carried = (as_object(event.get("response")) for event in objects_in(recorded.events or []))
+        for body in (recorded.request, recorded.answer, *carried):
+            if isinstance(body, dict):
+                self._share_members(body)
+        sent, came = map(self._find_headers, (recorded.headers, recorded.answer_headers))
+        return recorded._replace(headers=sent, answer_headers=came)
+
+    def _find_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        return self._headers.setdefault(tuple(headers.items()), headers)
 
     def _share_members(self, body: Json) -> None:
         used: Counter[bytes] = Counter()

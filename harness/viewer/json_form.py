@@ -1,11 +1,10 @@
 """Encodes runs and cases as JSON, compressed for a page or a file, and decodes them."""
 
-import gzip
 import types
 import typing
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -18,11 +17,30 @@ from harness.core.text import shorten
 
 _Made = TypeVar("_Made")
 _COMPRESSED = b"\x1f\x8b"
+GZIP = 31
+"""What zlib calls gzip's format."""
+PIECE = 1_000
+"""How many elements of a list are encoded at a time."""
 
 
 def to_bytes(value: Any) -> bytes:
     """Encode a run or a case as compressed JSON; the same value always produces the same bytes."""
-    return gzip.compress(orjson.dumps(value), 6, mtime=0)
+    packer = zlib.compressobj(6, wbits=GZIP)
+    return b"".join([*map(packer.compress, _pieces(value)), packer.flush()])
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    """Yield the JSON of a dataclass, and long lists in it in pieces, so that all of it is never in memory at once."""
+    for number, member in enumerate(fields(value)):
+        yield b'%b"%b":' % (b"," if number else b"{", member.name.encode())
+        content = getattr(value, member.name)
+        if isinstance(content, list):
+            for start in range(0, len(content) or 1, PIECE):
+                yield (b"," if start else b"[") + orjson.dumps(content[start : start + PIECE])[1:-1]
+            yield b"]"
+        else:
+            yield orjson.dumps(content)
+    yield b"}"
 
 
 def to_text(value: Any) -> str:
@@ -79,7 +97,7 @@ def _hints(kind: type) -> Mapping[str, Any]:
 def _decompress(raw: bytes) -> bytes:
     """Decompress up to the size limit of files; ValueError for more."""
     limit = size_limit()
-    reader = zlib.decompressobj(wbits=31)
+    reader = zlib.decompressobj(wbits=GZIP)
     text = reader.decompress(raw, limit + 1)
     if len(text) > limit:
         raise ValueError(f"more than {limit} bytes; {RAISE_ADVICE}")

@@ -163,8 +163,11 @@ def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str]) -> Callable[[
     secrets = frozenset(more).union(*map(secrets_in_headers, headers.values()))
 
     def clean(text: str) -> str:
-        shown = text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-        cleaned: str = redact(shown, secrets)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = text.encode("utf-8", "backslashreplace").decode()
+        cleaned: str = redact(text, secrets)
         return cleaned
 
     clean_again = lru_cache(SHORT_TEXTS)(clean)  # names and types recur in every body

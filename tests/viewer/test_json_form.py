@@ -6,10 +6,11 @@ import pytest
 
 from harness.core.bounded_input import LIMIT_VARIABLE
 from harness.core.errors import ConfigError
-from harness.viewer.json_form import read_bytes, read_text, to_bytes, to_text
+from harness.viewer.json_form import PIECE, read_bytes, read_text, to_bytes, to_text
 from harness.viewer.page_data import CaseRow, Run
 
-RUN = Run("pytest", cases=[CaseRow("test_a", "test_a", "a.py", 3, "passed", 0.5, 1, 0, 0)], counts={"passed": 1})
+ROW = CaseRow("test_a", "test_a", "a.py", 3, "passed", 0.5, 1, 0, 0)
+RUN = Run("pytest", cases=[ROW], counts={"passed": 1}, notes=[f"note {number}" for number in range(2 * PIECE + 1)])
 
 
 def test_a_run_is_read_as_it_was_written() -> None:
