@@ -57,7 +57,7 @@ TESTED_WITH = {
     },
     "server/test_mock_api.py": {"endpoints/request", "server/answering", "world/api_call"},
     "server/test_webhook_courier.py": {"server/webhook_receivers"},
-    "server/websocket/test_session.py": {"world/websocket_state"},
+    "server/websocket/test_session.py": {"endpoints/websocket_events", "world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/circumstances", "verify/judging/mock_answer"},
     "world/test_document.py": {"world/resources", "world/scripting/validation"},
     "world/test_webhooks.py": {"core/webhooks"},

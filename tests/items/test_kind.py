@@ -10,11 +10,11 @@ from harness.answers.writer import render_events
 from harness.contract import schema
 from harness.contract.rules.request.input_items.pairing import call_needs_output, output_needs_call
 from harness.core.errors import RegistrationError
+from harness.endpoints.websocket_events import owed_outputs
 from harness.items.examples import after_message
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
 from harness.items.transcript import EMPTY_CHAIN, Transcript
 from harness.live.conformance.questions import minimal_requests
-from harness.server.websocket.session import owed_outputs
 from harness.world.scripting.lines import line_builders
 from tests.support.registries import restored_items
 

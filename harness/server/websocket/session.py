@@ -5,12 +5,9 @@ is answered completely before the next, so responses of different lanes never in
 WebSocket mode and to steering, read in 2026-09.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter, time
-from typing import Any
-
-import orjson
 
 from harness.api.http.bodies import parse_body
 from harness.api.http.dialects import API_ROOTS, AZURE, OPENAI, ApiPath
@@ -28,106 +25,26 @@ from harness.api.responses import (
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
-from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
+from harness.endpoints.websocket_events import (
+    ENVELOPE_MEMBERS,
+    accepted_event,
+    as_noted,
+    continue_events,
+    error_event,
+    failed_event,
+    injected_event,
+    is_invalid_stream,
+    merge_responses,
+    not_injected_event,
+    owed_outputs,
+    pending_event,
+    unanswered,
+)
 from harness.items.transcript import conversation_id, input_items
 from harness.server.answering import call_handler
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
-
-
-def accepted_event(held: LaneResponse, id: str) -> Json:
-    """Build the event that says the input is queued."""
-    return _event("steer.accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
-
-
-def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
-    """Build the event that says the input waits for outputs that the client owes to the response."""
-    steer = {"id": id, "previous_response_id": held.response["id"]}
-    return _event("steer.pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
-
-
-def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
-    """Build the event that rejects the input of a steer and returns it; `id` is set for a steer accepted before."""
-    steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
-    members = {name: error[name] for name in ("type", "code", "message")}
-    return _event("steer.failed", held, error=members, steer={"id": id, **steer} if id else steer)
-
-
-def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
-    event = {"type": f"response.{kind}", **members, "sequence_number": held.event_count if held else 0}
-    if held is None:
-        return event
-    held.event_count += 1
-    return {**event, "stream_id": held.lane} if held.lane else event
-
-
-def owed_outputs(output: Sequence[Json]) -> list[Json]:
-    """List what the client owes for an output: stubs of the outputs of its calls and of its approvals."""
-    return [stub for item in output if (stub := _output_stub(item))]
-
-
-def _output_stub(item: Json) -> Json | None:
-    kind = item["type"]
-    if kind == "mcp_approval_request":
-        return {"type": "mcp_approval_response", "approval_request_id": item["id"]}
-    # The API executes these itself, or its list of owed outputs leaves them out.
-    if kind not in CLIENT_CALL_NAMES or kind == "local_shell_call" or item.get("execution") == "server":
-        return None
-    stub = {"type": output_of_call(kind), "call_id": item["call_id"]}
-    if kind == "function_call":
-        return {**stub, "name": item["name"]}
-    return {**stub, "execution": "client"} if kind == "tool_search_call" else stub
-
-
-def injected_event(opened: OpenResponse) -> Json:
-    """Build the event that says injected outputs are now part of the response."""
-    return _event("inject.created", opened.held, response_id=opened.response["id"])
-
-
-def not_injected_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
-    """Build the event that rejects injected outputs and returns them."""
-    shown = {name: error[name] for name in ("code", "message")}
-    return _event("inject.failed", held, response_id=body["response_id"], input=body["input"], error=shown)
-
-
-def unanswered(opened: OpenResponse) -> list[Json]:
-    """List what the client still owes to a response, as stubs of outputs."""
-    given = [_answered_id(item) for item in opened.outputs]
-    owed = owed_outputs(opened.response["output"][opened.settled :])
-    return [stub for stub in owed if _answered_id(stub) not in given]
-
-
-def _answered_id(output: Json) -> Any:
-    return output.get("call_id") or output.get("approval_request_id")
-
-
-def merge_responses(first: Json, second: Json) -> Json:
-    """Merge two responses into one: the first, continued by the second."""
-    own = {name: first[name] for name in ("id", "created_at", "previous_response_id")}
-    output = [*first["output"], *second["output"]]
-    return {**second, **own, "output": output, "usage": _add_usage(first["usage"], second["usage"])}
-
-
-def _add_usage(first: Any, second: Any) -> Any:
-    if isinstance(first, dict) and isinstance(second, dict):
-        return {name: _add_usage(first.get(name), value) for name, value in second.items()}
-    # Both parts of a steered response were paid for.
-    return first + second if isinstance(first, int) and isinstance(second, int) else second
-
-
-def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
-    """Yield the events of a second response as a continuation of the open one; the last carries the merged response."""
-    place = len(opened.response["output"])
-    for event in list(events)[2:]:  # the open response has been created and is in progress already
-        own: Json = {"sequence_number": opened.held.event_count}
-        if "output_index" in event:
-            own["output_index"] = event["output_index"] + place
-        if "response" in event:
-            own["response"] = merged
-        opened.held.event_count += 1
-        yield {**event, **own, **({"stream_id": opened.held.lane} if opened.held.lane else {})}
-
 
 CheckAndAnswer = Callable[[Request, ConnectionWorld, Handler], Answer]
 """Answers a request to a World: with the contract's refusal or the handler's answer; an exception becomes an answer."""
@@ -137,9 +54,6 @@ SOCKET_PATHS = tuple(ApiPath(dialect, API_ROOTS[dialect], "/responses") for dial
 
 Azure's: https://learn.microsoft.com/en-us/azure/foundry/openai/how-to/websockets, and recorded 2026-04-30.
 """
-ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
-"""Members of a `response.create` that are not part of the request it carries."""
-
 CLOSING_RULES = ("connection_limit_reached", "inject_malformed")
 """Rules whose refusal closes the connection."""
 
@@ -189,14 +103,14 @@ class SocketSession:
         sent = self._upgrade._replace(body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
         world, seen = self._connection.world, edge or ((arrived, time(), answer.events) if answers_client else None)
-        world.add_exchange(_as_noted(sent, answer), answer, seen)
+        world.add_exchange(as_noted(sent, answer), answer, seen)
         if answers_client:
             received = ReceivedRequest("WS", f"{sent.root}{sent.path}", sent.headers, raw=raw)
             self._observer.on_answer(AnsweredRequest(begun, received, answer, SOCKET, world=world))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
             return ()
-        return [_error_event(answer, requested_lane(body))] if answer.events is None else answer.events
+        return [error_event(answer, requested_lane(body))] if answer.events is None else answer.events
 
     def _handle_event(self, call: ApiCall) -> Answer:
         handlers = {STEER_EVENT: self._handle_steer, INJECT_EVENT: self._handle_inject}
@@ -219,7 +133,7 @@ class SocketSession:
             connection.forget_last_response(lane, body.get("previous_response_id"))
         if not ended or (answer.events is None and answer.delivery):
             return answer
-        return answer._replace(events=[*ended, *(answer.events or [_error_event(answer, lane)])])
+        return answer._replace(events=[*ended, *(answer.events or [error_event(answer, lane)])])
 
     def _end_open_response(self, lane: str | None) -> list[Json]:
         """End the response waiting in this lane, as the client moves on without it; return the last event."""
@@ -277,7 +191,7 @@ class SocketSession:
             return answer
         if answer.events is None:
             ended = self._end_open_response(opened.held.lane)
-            return answer._replace(events=[created, _error_event(answer, opened.held.lane), *ended])
+            return answer._replace(events=[created, error_event(answer, opened.held.lane), *ended])
         merged = merge_responses(opened.response, answer.body)
         events = list(continue_events(opened, answer.events, merged))
         connection.extend_response(opened, merged)
@@ -323,36 +237,8 @@ class SocketSession:
             return answer._replace(events=[accepted, *(answer.events or ())])
         held.steers.clear()
         if answer.rule is None:
-            return answer._replace(events=[accepted, _error_event(answer, held.lane)])
+            return answer._replace(events=[accepted, error_event(answer, held.lane)])
         rule = RULES["successor_creation_failed"]
         refused = rule.error.body()
         failed = failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
         return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed], expected=answer.expected)
-
-
-def _as_noted(sent: Request, answer: Answer) -> Request:
-    """Return an event as the journal records it: accepted outputs continue their response, rejected ones do not."""
-    if not isinstance(sent.body, dict) or sent.body.get("type") != INJECT_EVENT:
-        return sent
-    if answer.events is None or answer.status != 200:
-        return sent._replace(operation=INJECT)
-    # So that losses and lanes read it as what it is: the continuation of that response.
-    return sent._replace(body={**sent.body, "previous_response_id": sent.body["response_id"]})
-
-
-def is_invalid_stream(stream: Any) -> bool:
-    """Return whether `stream` has a type that the schema refuses; any valid value is ignored here."""
-    return not (stream is None or isinstance(stream, bool))
-
-
-def _error_event(answer: Answer, lane: str | None) -> Json:
-    error = answer.body.get("error") if isinstance(answer.body, dict) else None
-    if not isinstance(error, dict):  # a test scripted a body of another form
-        error = {"type": "invalid_request_error", "message": orjson.dumps(answer.body).decode()}
-    members = {name: error.get(name) for name in ("type", "code", "message", "param")}
-    return {
-        "type": "error",
-        "status": answer.status,
-        **({"stream_id": lane} if lane else {}),
-        "error": {**members, "headers": dict(answer.headers)} if answer.headers else members,
-    }

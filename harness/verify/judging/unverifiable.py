@@ -24,8 +24,8 @@ from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object
+from harness.endpoints.websocket_events import ENVELOPE_MEMBERS
 from harness.items.transcript import conversation_id
-from harness.server.websocket.session import ENVELOPE_MEMBERS
 from harness.verify.remember import PRESUMED
 from harness.world.world import World
 
