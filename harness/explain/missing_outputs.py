@@ -24,7 +24,7 @@ class UnpairedItem(NamedTuple):
 
     The place is `input` if the item comes from an earlier response or a conversation. `origin` is the output item that
     made the call; `other_kind` the type of a call that has the `call_id` of this output, but takes another kind of
-    output. An output `is_second` if another one answers its call.
+    output. An output `is_second` if another one answers its call, a call if another one has its id and its output.
     """
 
     place: str
@@ -74,11 +74,12 @@ def describe_origin(origin: OutputItem | None) -> str:
 
 def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[UnpairedItem]:
     outputs = Counter(key for _, item in placed for key in _answered_calls(item))
+    answered = set(outputs)
     for place, item in placed:
         if not (id := client_call_id(item)) or item.get("async"):
             continue
         if not outputs[key := (item_type(item), id)]:
-            yield UnpairedItem(place, item, find_origin(history, id))
+            yield UnpairedItem(place, item, find_origin(history, id), is_second=key in answered)
         # An output answers one call; a response and the call that it led to answer one approval request.
         elif key[0] != APPROVAL_REQUEST:
             outputs[key] -= 1
@@ -110,7 +111,11 @@ def _describe_open_calls(calls: Sequence[UnpairedItem]) -> str:
     told = "; ".join(f"{', '.join(names)}{origin}" for origin, names in groups.items())
     missing = "answer" if calls[0].is_approval else "output"
     if len(calls) == 1:
-        return f"{calls[0].place}: {told}{'' if calls[0].origin else ','} has no {missing} in this request"
+        if calls[0].is_second:
+            verb = f"repeats a `call_id` whose only {missing} is that of an earlier call: send each call once"
+        else:
+            verb = f"has no {missing} in this request"
+        return f"{calls[0].place}: {told}{'' if calls[0].origin else ','} {verb}"
     places = ", ".join(dict.fromkeys(call.place for call in calls))
     noun = "approval requests" if calls[0].is_approval else "calls"
     return f"{places}: {len(calls)} {noun} have no {missing} in this request: {told}"

@@ -67,8 +67,9 @@ def test_a_call_without_output_is_traced_to_the_exchange_that_made_it(world, ask
 def test_a_call_or_an_output_too_many_is_named_as_such(world, ask):
     call = {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}
     ask([USER, call, call, output()])
-    assert why(world).startswith(
-        "input[2]: function_call f (call_1), which no exchange of this test produced, has no output"
+    assert why(world) == (
+        "input[2]: function_call f (call_1), which no exchange of this test produced, repeats a `call_id` whose only "
+        "output is that of an earlier call: send each call once"
     )
     ask([USER, call, output(), output()])
     assert why(world) == (
