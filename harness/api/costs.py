@@ -1,5 +1,6 @@
 """What an answer costs: the published prices of models, in dollars per million tokens, with the day of each change."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.api.http.dialects import OPENAI
@@ -28,6 +29,7 @@ class Price(NamedTuple):
     long: int = 0
 
 
+@lru_cache(maxsize=256)
 def find_price(model: str, day: str) -> Price | None:
     """Return the price of a model on a day (YYYY-MM-DD); None if it is unknown."""
     rows = (find_by_name(read_table()["prices"], model) or ((),))[0]

@@ -5,7 +5,7 @@ Accepts any input that a client may send, well formed or not.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain, compress, count, islice
 from operator import ne
@@ -17,6 +17,8 @@ MAX_QUOTED = 1_000
 """The maximum length of a value that a message quotes."""
 _MAX_MEMBERS, _MAX_DEPTH, _MAX_BITS = 200, 20, 3_000
 """How much of a quoted value is rendered: its first members and entries, its depth; and the size of an integer."""
+encode_json: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False).encode
+"""Writes a value as readable JSON; `json.dumps` with options would make an encoder for each."""
 _COLLECTIONS: dict[object, Any] = {kind.__repr__: kind for kind in (dict, list, tuple, set, frozenset)}
 """The classes that are rendered entry by entry, by the method that does; a class with its own `repr` keeps it."""
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
@@ -67,7 +69,7 @@ def _part_text(part: dict[str, Any]) -> str:
 
 def quote(text: str, width: int = 40) -> str:
     """Shorten a string and quote it on one line."""
-    return json.dumps(shorten(text, width), ensure_ascii=False)
+    return encode_json(shorten(text, width))
 
 
 def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "…") -> str:

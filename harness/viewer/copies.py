@@ -5,7 +5,6 @@ not repeated but represented by marks, which the page replaces: `⟦request⟧` 
 member `input` in Python, `⟦=⟧` by all of it.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from harness.contract.schema import read_generated, schemas_directory
 from harness.core.errors import COMMAND
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object
+from harness.core.text import encode_json
 from harness.viewer.fork import Fork, change_requests
 from harness.viewer.page_data import ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader
@@ -365,7 +365,7 @@ def _is_long(value: Any) -> bool:
                 return True
     elif isinstance(value, str) and len(value) > MAX_WRITTEN:
         return True
-    return len(_json(value)) > MAX_WRITTEN
+    return len(encode_json(value)) > MAX_WRITTEN
 
 
 def _yaml_turn(turn: Lines) -> str:
@@ -376,10 +376,6 @@ def _yaml_turn(turn: Lines) -> str:
 
 def _yaml_line(line: Json | str) -> str:
     if not isinstance(line, dict) or len(line) != 1:
-        return _json(line)
+        return encode_json(line)
     ((name, arguments),) = line.items()
-    return f"{name}: {_json(arguments)}" if arguments else f"{name}:"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return f"{name}: {encode_json(arguments)}" if arguments else f"{name}:"
