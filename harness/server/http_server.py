@@ -134,11 +134,9 @@ class App:
     async def _read(self, received: ReceivedRequest, receive: Receive) -> ReceivedRequest | Answer | None:
         """Read the body of a request, a large form to disk, or say why not; None if the client disconnects before."""
         kind = received.headers.get("content-type", "")
-        if not self._takes_form(received.method, received.path, kind):
-            body = await read_body(receive)
-            return None if body is None else received._replace(raw=body)
         try:
-            read = await read_form(receive, kind, MAX_BODY_SIZE)
+            is_form = self._takes_form(received.method, received.path, kind)
+            read = await read_form(receive, kind if is_form else "", MAX_BODY_SIZE)
         except OSError as problem:
             why = f"an upload cannot be kept: {describe_write_error(problem)}"
             return teapot_answer(ConfigError(f"{why}. Free some space in {gettempdir()}, or set TMPDIR."))
@@ -190,21 +188,6 @@ def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
     from harness.server.websocket.protocol import WebSocketProtocol
 
     return WebSocketProtocol(**arguments)
-
-
-async def read_body(receive: Receive) -> bytes | None:
-    """Read a request's body; None if the client disconnects before it has sent the whole body."""
-    body, more = bytearray(), True
-    while more and len(body) <= MAX_BODY_SIZE:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        received: bytes = message.get("body", b"")
-        more = message.get("more_body", False)
-        if not (more or body):  # most bodies come in one message
-            return received
-        body += received
-    return bytes(body)
 
 
 class Server:

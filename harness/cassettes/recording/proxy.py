@@ -21,10 +21,11 @@ from harness.cassettes.recording.recorder import InFlightInteraction, Recording
 from harness.core.exchange import Answer
 from harness.core.headers import HeaderPairs, encode_headers, header_pairs, normalize_headers
 from harness.server.answering import non_retryable_answer
-from harness.server.http_server import read_body, uvicorn_config
+from harness.server.http_server import uvicorn_config
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
 from harness.server.transport.stoppable_server import STOP_SECONDS, StoppableServer
+from harness.server.transport.upload_spool import read_body
 from harness.server.websocket.connection import CLOSE_NORMAL, refuse_upgrade
 
 SWITCHING_PROTOCOLS = 101

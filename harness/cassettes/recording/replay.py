@@ -26,9 +26,9 @@ from harness.core.exchange import Answer, Request
 from harness.core.headers import encode_headers, normalize_headers
 from harness.explain.turn import changed_lines
 from harness.server.answering import non_retryable_answer
-from harness.server.http_server import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
+from harness.server.transport.upload_spool import read_body
 from harness.server.websocket.connection import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")

@@ -16,7 +16,7 @@ from harness.answers.encode import cut_into_pieces, encode_body, encode_frames, 
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json, OnDisk
 from harness.core.headers import encode_headers
-from harness.server.transport.asgi_types import EDGE, EVENTS, Message, Receive, Send
+from harness.server.transport.asgi_types import EDGE, Message, Receive, Send
 
 NO_LINGER = struct.pack("ii", 1, 0)
 """Socket option value: closing a socket with this `SO_LINGER` sends a reset."""
@@ -26,12 +26,12 @@ READ_SIZE = 1 << 20
 """Bytes of a file on disk that are read at once."""
 
 
-async def deliver(answer: Answer, receive: Receive, send: Send) -> bool:
-    """Send an answer, complete or as its delivery says; return False if the client disconnects meanwhile."""
-    if answer.delivery is not None:
-        return await deliver_answer(answer, answer.delivery, receive, send)
-    await send_answer(send, answer)
-    return True
+async def deliver(answer: Answer, receive: Receive, send: Send) -> None:
+    """Send an answer, complete or as its delivery says, until its end or until the client disconnects."""
+    if answer.delivery is None:
+        await send_answer(send, answer)
+    else:
+        await _deliver_timed(answer, answer.delivery, receive, send)
 
 
 async def send_answer(send: Send, answer: Answer) -> None:
@@ -40,39 +40,33 @@ async def send_answer(send: Send, answer: Answer) -> None:
         await _send_stored(send, answer, answer.body)
         return
     body = encode_body(answer)
-    headers = encode_headers(answer.headers.items())
-    if answer.events is None:
-        headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send(_start_message(answer, len(body)))
     # The last piece is never empty, unless the whole body is.
     last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
     events = 0
     for start in range(0, last, WRITE_SIZE):
         piece = body[start : start + WRITE_SIZE]
         events += 0 if answer.events is None else piece.count(EVENT_END)
-        await send({"type": "http.response.body", "body": piece, "more_body": True, EVENTS: events})
+        await send(_body_message(piece, events=events))
     await send({"type": "http.response.body", "body": body[last:]})
 
 
 async def _send_stored(send: Send, answer: Answer, content: OnDisk) -> None:
-    headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send(_start_message(answer, content.size))
     for start in range(0, content.size, READ_SIZE):
         piece = await asyncio.to_thread(content.read_part, start, READ_SIZE)
-        await send({"type": "http.response.body", "body": piece, "more_body": start + READ_SIZE < content.size})
+        await send(_body_message(piece, start + READ_SIZE < content.size))
 
 
-async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> bool:
-    """Send an answer over HTTP as its delivery says; return False if the client disconnects before the end."""
+async def _deliver_timed(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
     if delivery.delay and not await _wait_unless_left([Pause(delivery.delay)], receive, []):
-        return False
+        return
     if answer.status:
-        headers = encode_headers(answer.headers.items())
         clock = _Clock(delivery, receive)
         try:
-            for part, pauses, due in _timed_messages(answer, delivery, headers, answer.status):
+            for part, pauses, due in _timed_messages(answer, delivery):
                 if not await clock.wait(pauses, due, []):
-                    return False
+                    return
                 await send(part)
         finally:
             clock.close()
@@ -81,7 +75,6 @@ async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, s
         # An app that returned before its connection has closed would be reported for an incomplete answer.
         while (await receive())["type"] != "http.disconnect":
             pass
-    return True
 
 
 TimedMessage = tuple[Message, list[Pause], float]
@@ -127,24 +120,19 @@ class _Clock:
         return not _has_disconnected(early)
 
 
-def _timed_messages(
-    answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]], status: int
-) -> Iterator[TimedMessage]:
+def _timed_messages(answer: Answer, delivery: Delivery) -> Iterator[TimedMessage]:
     """Yield the messages of an answer, each with the pauses before it."""
-    start = {"type": "http.response.start", "status": status, "headers": headers}
     if answer.events is None:
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
         # The length is one byte too large if the connection is to break off, so a cut body is never complete.
-        headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
-        yield start, list(delivery.pauses), delivery.due_at(0)
+        yield _start_message(answer, len(body) + delivery.disconnects), list(delivery.pauses), delivery.due_at(0)
         *pieces, last = cut_into_pieces(body, delivery.chunk_size)
         for piece in pieces:
             yield _body_message(piece), [], 0
         yield _body_message(last, delivery.disconnects), [], 0
         return
-    yield start, [], 0
-    sent = 0
-    held = b""
+    yield _start_message(answer), [], 0
+    sent, held = 0, b""
     for sent, frame in enumerate(encode_frames(answer.events, delivery.frames), 1):
         pauses, due = delivery.pauses_at(sent - 1), delivery.due_at(sent - 1)
         if delivery.chunk_size == 0 and not pauses and not due:
@@ -164,6 +152,14 @@ def _timed_messages(
         delivery.pauses_at(sent),
         delivery.due_at(sent) if delivery.partial_event else 0,
     )
+
+
+def _start_message(answer: Answer, length: int = 0) -> Message:
+    """Build the message that starts an answer, with the length of its body unless it is a stream."""
+    headers = encode_headers(answer.headers.items())
+    if answer.events is None:
+        headers.append((b"content-length", b"%d" % length))
+    return {"type": "http.response.start", "status": answer.status, "headers": headers}
 
 
 def _body_message(body: bytes, more: bool = True, **events: int) -> Message:

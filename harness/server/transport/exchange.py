@@ -238,7 +238,7 @@ class HttpExchange:
         if framing.framing_at:
             return None
         start = framing.encode_head((*values, *headers.values()), None if is_stream else size)
-        return start + framing.encode_part(body, more=False)
+        return framing.encode_part(body, more=False, head=start)
 
     async def _wait_and_deliver(
         self, service: Service, received: ReceivedRequest, answer: Answer | Awaitable[Answer]

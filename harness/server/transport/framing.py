@@ -53,15 +53,15 @@ class AnswerFraming(NamedTuple):
             raise RuntimeError("Invalid HTTP header value.")
         return (self.template % (values if length is None else (*values, length))).encode(ENCODING)
 
-    def encode_part(self, body: bytes, *, more: bool) -> bytes:
-        """Encode a part of the body."""
+    def encode_part(self, body: bytes, *, more: bool, head: bytes = b"") -> bytes:
+        """Encode a part of the body, the first one behind the head."""
         if self.body is BodyFraming.NO_BODY:
-            return b""
+            return head
         if self.body is BodyFraming.CHUNKS:
-            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-            # An empty chunk ends the body, so an empty part is not sent as one.
-            return chunk if more else chunk + b"0\r\n\r\n"
-        return body
+            # An empty chunk ends the body, so an empty part is not sent as one. A long body is copied once.
+            end = b"" if more else b"0\r\n\r\n"
+            return b"%b%x\r\n%b\r\n%b" % (head, len(body), body, end) if body else head + end
+        return head + body
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from weakref import finalize
 from harness.api.http.multipart import FormParser
 from harness.core.exchange import Form, OnDisk
 from harness.server.transport.asgi_types import Receive
+from harness.server.transport.exchange import MAX_BODY_SIZE
 
 LARGE_FORM = 1 << 20
 """Size in bytes from which a form is parsed as it arrives."""
@@ -65,8 +66,8 @@ class SpooledContent:
 async def read_form(receive: Receive, content_type: str, most: int) -> tuple[bytes, Form | None] | None:
     """Read a small form as (bytes, None), a larger one as (b"", form); None if the client disconnects.
 
-    The form is None, too, if a larger one is incomplete. Nothing is read beyond `most` bytes. OSError if the disk is
-    full.
+    The form is None, too, if a larger one is incomplete. Without a `content_type` a body of any size is read as bytes.
+    Nothing is read beyond `most` bytes. OSError if the disk is full.
     """
     parser, batch, size, more = None, bytearray(), 0, True
     while more:
@@ -77,10 +78,16 @@ async def read_form(receive: Receive, content_type: str, most: int) -> tuple[byt
         size += len(message.get("body", b""))
         more = message.get("more_body", False) and size <= most
         # In batches, as each is written in another thread: the disk must not hold up all other connections.
-        if size > LARGE_FORM and (len(batch) >= BATCH_SIZE or not more):
+        if content_type and size > LARGE_FORM and (len(batch) >= BATCH_SIZE or not more):
             data, batch = bytes(batch), bytearray()
             parser = parser or FormParser(content_type, data, SpooledContent)
             await asyncio.to_thread(parser.write, data)
     if parser is None:
         return bytes(batch), None
     return b"", await asyncio.to_thread(parser.read) if parser.is_whole else None
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """Read a request's body; None if the client disconnects before it has sent the whole body."""
+    read = await read_form(receive, "", MAX_BODY_SIZE)
+    return read and read[0]

@@ -13,11 +13,12 @@ from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.answering import teapot_answer
 from harness.server.api_observers import AnsweredRequest
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
-from harness.server.http_server import App, connection_of, is_control_path, read_body, received_of
+from harness.server.http_server import App, connection_of, is_control_path, received_of
 from harness.server.mock_api import CONTROL_ROOT
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.deliver import send_answer
 from harness.server.transport.request_parser import RequestHead
+from harness.server.transport.upload_spool import read_body
 from responses_harness_cluster.applied_logs import ControlAnswer, SessionEvents
 from responses_harness_cluster.log_entries import (
     BYTES,

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer
-from harness.server.http_server import App, read_body
+from harness.server.http_server import App
 from harness.server.mock_api import MockApi
+from harness.server.transport.upload_spool import read_body
 from harness.server.websocket.connection import refuse_upgrade
 from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_server import serving
