@@ -93,8 +93,7 @@ def _zip_groups(
 
 
 def _number_of(pair: _Pair) -> int:
-    shown = pair[1] or pair[0]
-    return shown.number if shown else 0
+    return next(shown.number for shown in reversed(pair) if shown)
 
 
 def _compare_exchange(

@@ -393,6 +393,10 @@ def test_it(mock):
         "  5 requests for paths that only other servers have were refused (404).",
         failed=1,
     ).hides("*base URL must end*")
+    run(f"""{PROBING}
+def test_one(mock):
+    ask(mock, "GET", "/props")
+""").shows("1 request for a path that only other servers have was refused (404).", failed=1)
 
 
 def test_one_mark_lets_all_probes_pass(run):

@@ -292,10 +292,11 @@ class TestAnAsyncTest:
 
 
 class TestAUrl:
-    def test_a_url_is_posted_to(self, mock):
+    @pytest.mark.parametrize("instead_of", ["", "https://shop.example/hook"])
+    def test_a_url_is_posted_to(self, mock, instead_of):
         receiver = Receiver()
         with served(receiver.flask()) as url:
-            mock.webhooks(url)
+            mock.webhooks(url, url=instead_of)
             run_job(mock)
             assert statuses(mock) == [200]
         assert receiver.told == [("response.completed", "Paris")]

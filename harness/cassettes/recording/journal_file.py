@@ -172,7 +172,7 @@ class Recovered(NamedTuple):
 
     file: Path
     exchange_count: int
-    damaged_count: int = 0
+    damaged_count: int
 
     def __str__(self) -> str:
         """Say what was recovered, and where it is."""

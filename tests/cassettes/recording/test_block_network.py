@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import sys
+from importlib import import_module
 
 import aiohttp
 import pytest
@@ -79,16 +80,15 @@ def test_a_tls_peer_is_refused_however_its_address_was_found():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uvloop has no Windows")
-def test_a_loop_that_resolves_in_c_is_blocked():
-    import uvloop
-
+@pytest.mark.parametrize("library", ["asyncio", "uvloop"])
+def test_a_loop_that_resolves_in_a_thread_or_in_c_is_blocked(library):
     async def resolve() -> None:
         await asyncio.get_running_loop().getaddrinfo("api.openai.com", 443)
 
     async def connect_by_name() -> None:
         await asyncio.open_connection("api.openai.com", 443)
 
-    with block_network(refuse), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with block_network(refuse), asyncio.Runner(loop_factory=import_module(library).new_event_loop) as runner:
         for ask in (resolve, connect_by_name):
             with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
                 runner.run(ask())

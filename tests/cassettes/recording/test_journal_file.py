@@ -50,9 +50,9 @@ def test_a_journal_that_was_left_becomes_a_cassette_of_its_own(path):
     left(path, entry(2), entry(1), entry(3, is_whole=False))
     path.write_text("the old cassette")
     recovered = recover_recording(path)
-    assert recovered == Recovered(path.with_name("weather.recovered.yaml"), 3)
+    assert recovered == Recovered(path.with_name("weather.recovered.yaml"), 3, 0)
     assert str(recovered) == f"recovered 3 exchanges of a recording that was ended: {recovered.file}"
-    assert "recovered 1,544 exchanges of" in str(Recovered(path, 1544))
+    assert "recovered 1,544 exchanges of" in str(Recovered(path, 1544, 0))
     assert bodies(recovered.file) == [b'{"n":1}', b'{"n":2}', b'{"n":3}']
     assert read_cassette(recovered.file).header == HEADER
     assert (path.read_text(), journal_path(path).exists()) == ("the old cassette", False)

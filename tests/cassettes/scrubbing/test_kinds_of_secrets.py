@@ -124,10 +124,11 @@ SPLIT: dict[str, Callable[[str, str], Interaction]] = {
 """Where the halves of a text stand."""
 
 CELLS = [
-    pytest.param(position, encoding, marks=() if column == row else pytest.mark.slow)
+    pytest.param(position, encoding, marks=() if column % len(WHOLE) == row else pytest.mark.slow)
     for row, position in enumerate(WHOLE)
     for column, encoding in enumerate(ENCODINGS)
 ]
+"""Every encoding in every position; quick is each encoding in one of them."""
 
 
 def everything_in(one: Interaction) -> str:
@@ -142,9 +143,7 @@ def is_left(one: Interaction, secret: str, planted: str) -> bool:
     return any(form in text for form in (planted, json.dumps(planted)[1:-1], quote(planted, safe=""), *lines))
 
 
-@pytest.mark.parametrize(
-    ("position", "encoding"), slow_except_every(6, CELLS), ids=lambda value: str(value).replace(" ", "-")
-)
+@pytest.mark.parametrize(("position", "encoding"), CELLS, ids=lambda value: str(value).replace(" ", "-"))
 def test_no_kind_is_left(position, encoding):
     place = [*WHOLE].index(position) + [*ENCODINGS].index(encoding)
     kinds = [*KINDS][place % 3 :: 3]  # each kind in each position and each encoding
@@ -155,6 +154,14 @@ def test_no_kind_is_left(position, encoding):
     masked = zip(kinds, written, strict=True)
     assert [kind for kind, one in masked if is_left(one, KINDS[kind][1], planted[kind])] == []
     assert secrets_in(text) == ()
+
+
+def test_a_key_in_escapes_within_a_text_is_masked_and_other_escapes_stay():
+    key = next(secret for _, secret in KEYS.values())
+    escaped = "".join(f"\\u{ord(character):04x}" for character in key)
+    key_left, other = scrub_interactions([tool_output(f"it is {escaped}"), tool_output("a \\u00e9tude")])
+    assert not is_left(key_left, key, escaped)
+    assert "a \\\\u00e9tude" in everything_in(other)
 
 
 @pytest.mark.parametrize("position", slow_except([1], SPLIT))

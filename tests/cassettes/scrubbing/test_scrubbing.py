@@ -174,13 +174,11 @@ POSITIONS: dict[str, Callable[[str], Interaction]] = {
 }
 
 PLANTED = [
-    pytest.param(
-        position, encoding, marks=() if encoding == "plain" or column % len(POSITIONS) == row else pytest.mark.slow
-    )
+    pytest.param(position, encoding, marks=() if column % len(POSITIONS) == row % len(ENCODINGS) else pytest.mark.slow)
     for row, position in enumerate(POSITIONS)
     for column, encoding in enumerate(ENCODINGS)
 ]
-"""Every position in every encoding; quick are those in plain text, and each encoding in one place."""
+"""Every position in every encoding; quick is each of both once."""
 
 
 CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status=200)
@@ -203,9 +201,7 @@ def delta_texts(stream: str) -> Iterator[str]:
             yield json.loads(line[6:]).get("delta", "")
 
 
-@pytest.mark.parametrize(
-    ("position", "encoding"), slow_except_every(6, PLANTED), ids=lambda value: str(value).replace(" ", "-")
-)
+@pytest.mark.parametrize(("position", "encoding"), PLANTED, ids=lambda value: str(value).replace(" ", "-"))
 def test_no_planted_secret_is_left(position, encoding):
     planted = {name: ENCODINGS[encoding](secret) for name, secret in SECRETS.items()}
     interactions = [CARRIER, *map(POSITIONS[position], planted.values())]
@@ -218,6 +214,12 @@ def test_no_planted_secret_is_left(position, encoding):
 
 
 SEEN = [position for position in POSITIONS if position not in ("unknown header", "compressed request")]
+
+
+def test_the_gate_names_the_line_of_a_known_value():
+    first, *more = secrets_in("a: 1\nb: it is 4gHx0Pq7 .\n", ["4gHx0Pq7"])
+    assert first == "line 2: the value of a key, a token or an account"
+    assert not any(place.startswith("line ") for place in more)
 
 
 @pytest.mark.parametrize("position", slow_except_every(4, SEEN))

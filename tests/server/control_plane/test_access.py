@@ -122,6 +122,7 @@ class TestThePage:
         assert status == 200
         shown = set(re.findall(r"<h2><code>(\w+) (\S+)</code></h2>", page))
         assert shown == {(method.upper(), path) for path, methods in described.items() for method in methods}
+        assert "<ul><li><code>?unused=fail | allow</code>, by default fail</li>" in page
         assert not re.search(r"<(script|link|img|iframe|object)|https?:|src=|//", page)
 
     def test_the_page_may_load_nothing(self, local: Served) -> None:

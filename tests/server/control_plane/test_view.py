@@ -62,6 +62,7 @@ def test_each_world_is_a_case_without_its_key(server: Server) -> None:
     for row in run.cases:
         case = shown_case(server, row.id)
         assert (case.row.id, len(case.exchanges), case.row.outcome) == (row.id, 1, "open")
+        assert [finding.rule for finding in case.findings] == [cause.rule for cause in row.causes]
 
 
 def test_a_case_is_read_on_from_a_number(server: Server) -> None:

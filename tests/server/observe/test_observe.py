@@ -67,9 +67,10 @@ class Watched:
         observe(self.api, [self.metrics.note, write_lines(self.lines.append, render_json), trace_requests(provider)])
 
     def rendered(self) -> str:
-        body = asyncio.run(self.metrics.answer()).body
-        assert isinstance(body, bytes)
-        return body.decode()
+        answer = asyncio.run(self.metrics.answer())
+        assert answer.status == 200
+        assert isinstance(answer.body, bytes)
+        return answer.body.decode()
 
     @property
     def logged(self) -> list[dict[str, Any]]:
