@@ -156,6 +156,30 @@ def reasoning_not_found(request: Request, world: WorldView, transcript: Transcri
             yield _missing_item(id, request)
 
 
+_PICTURE: Json = {"type": "image_generation_call", "id": "ig_x"}
+
+
+@rule(
+    ApiError(404, f"Item with id '{{id}}' not found.{_STORE_HINT}", "input"),
+    reported("https://github.com/can1357/oh-my-pi/pull/3226: the request, a picture that failed", "2026-06-22"),
+    reported("public notes of three more origins, two with the words, one of a picture without its data", "2026"),
+    assumed("that with `store` the API looks for it as well: not refused here, as another may have made it"),
+    items="image_generation_call",
+    rejects={"ig_x": {"store": False, "input": [HI, {**_PICTURE, "status": "failed", "result": None}, HI]}},
+    accepts=[
+        {"store": False, "input": [HI, {**_PICTURE, "status": "completed", "result": "iVBORw0KGgo="}, HI]},
+        {"input": [HI, _PICTURE, HI]},
+    ],
+    fix="Without `store`, send a picture back with the `result` that it had in the answer, and leave out one that failed.",
+)
+def picture_not_found(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
+    """A picture without its data must be stored, which nothing is if `store` is false."""
+    if request.body.get("store") is False:
+        for item in transcript.added_by_type.get("image_generation_call", ()):
+            if (id := item.get("id")) and not item.get("result") and id not in world.store.items:
+                yield {"id": id}
+
+
 _CIPHERTEXT, _FOREIGN_CIPHERTEXT = (
     make_encrypted_content(ContentOwner(organization, "rs_1"), 0) for organization in ("org-harness", "org-other")
 )
