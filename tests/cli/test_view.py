@@ -15,6 +15,7 @@ from harness.items import function_call
 from harness.report.formats import write_report
 from harness.report.report import RunFacts
 from harness.viewer.page_data import ShownCase
+from harness.viewer.pool import PoolReader
 from harness.viewer.trace import SUFFIX, write_trace
 from tests.support.command_line import run_cli
 from tests.support.examined import cell, results, write_results
@@ -104,6 +105,14 @@ def test_recordings_become_a_page_that_judges_them() -> None:
     assert run.source == "recordings"
     assert [cause.kind for cause in case.row.causes] == ["disagreement"]
     assert len(case.exchanges) == 2
+
+
+def test_an_equal_message_that_a_request_adds_is_new_beside_the_one_that_it_repeats() -> None:
+    said = [user("Go on."), {"role": "assistant", "content": "ok"}]
+    recording = write_jsonl(Path(), recorded({**HI, "input": said[:1]}, {**HI, "input": [*said, user("Go on.")]}))
+    _, (case,) = in_page(page_of(recording).read_text(encoding="utf-8"))
+    transcript = PoolReader(case.pool).value(case.exchanges[1].transcript)
+    assert [item["origin"] for item in transcript] == ["resent", "resent", "input"]
 
 
 @pytest.mark.parametrize(

@@ -37,3 +37,16 @@ def test_a_token_of_several_words_is_hidden_however_short_they_are() -> None:
 
 def test_a_token_that_is_one_word_is_hidden_among_short_words() -> None:
     assert redact("send sk-a1a1a1a1a1a1 now") == f"send {HIDDEN} now"
+
+
+def test_the_kind_of_a_word_decides_only_how_fast_a_token_in_it_is_found() -> None:
+    tokens = ["sk-a1a1a1a1a1a1", "hf_" + "a1B2" * 6, "abc1Q~" + "a" * 31, "eyJhbGciOi.eyJzdWIiOi.x", "sk_" + "a1" * 24]
+    tokens += ["https://hooks.slack.com/services/T0000000/B0000000/" + "a1" * 10]
+    for text in (
+        f"{before}{token}{after}"
+        for token in tokens
+        for before in ("", "é", '"', "x-", "x_", "\\n")
+        for after in ("", ".")
+    ):
+        assert redact(text) == TOKEN_PATTERN.sub(HIDDEN, text), text
+    assert not any(token in redact(f"é{token}") for token in tokens[:2])
