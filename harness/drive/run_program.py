@@ -15,6 +15,8 @@ from harness.core.errors import ConfigError
 
 MAX_QUOTED = 2_000
 """How many characters at the end of a program's output an error quotes."""
+MAX_READ = 1 << 24
+"""How many bytes at the end of what a program printed are read."""
 
 
 class Ended(NamedTuple):
@@ -55,7 +57,7 @@ def run_program(
 
 
 def _read(printed: IO[bytes]) -> str:
-    printed.seek(0)
+    printed.seek(max(0, printed.seek(0, os.SEEK_END) - MAX_READ))
     return printed.read().decode(errors="replace")
 
 

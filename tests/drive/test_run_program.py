@@ -28,3 +28,8 @@ def test_nothing_is_left_of_a_program(sleeps: str, code: int | None, tmp_path: P
 def test_the_end_of_what_was_printed_is_quoted() -> None:
     assert Ended(1, "one\n", "two\n").end == "one\n\ntwo"
     assert len(Ended(1, "x" * 5_000, "").end) == MAX_QUOTED
+
+
+def test_of_endless_output_the_end_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.drive.run_program.MAX_READ", 100)
+    assert run_program([sys.executable, "-S", "-c", "print('x' * 5_000 + 'end')"], 60).output == f"{'x' * 96}end\n"

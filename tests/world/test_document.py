@@ -290,6 +290,7 @@ script:
             ),
             ("§deployments: [a]", 'deployments is ["a"]. Use an object with the names as keys.'),
             ("script:\n  - message: 'a\n§", "found unexpected end of stream."),
+            ("script:\n§  - empty: x", "empty: too many positional arguments. Its arguments: none."),
             ("script:\n§  - message: !!bool x", "'x' is not a value of the type bool."),
             ("script:\n  - message: !!timestamp x\n§    delay: !!int ''", "'' is not a value of the type int."),
             ("§script: !!timestamp soon", 'script is "soon". Pass a list with at least one entry.'),

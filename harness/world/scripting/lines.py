@@ -167,7 +167,7 @@ def _build_named(name: str, value: Any) -> TurnLine:
     try:
         bound = signature.bind(*alone, **named)
     except TypeError as problem:
-        raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
+        raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known) or 'none'}.") from problem
     return builder(*bound.args, **bound.kwargs)
 
 
