@@ -271,6 +271,43 @@ def foreign_tool_item(request: Request, agent: NamedAgent | None) -> bool:
     return any(as_object(item.get("agent_reference")).get("name") not in (None, name) for item in hosted)
 
 
+_THOUGHT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAAABpZm9yZWlnbg=="}
+
+
+@rule(
+    project_error(400, "The provided data does not match the expected schema", "/"),
+    reported("https://github.com/NousResearch/hermes-agent/pull/59981: of a project, the message", "2026-07-07"),
+    reported(
+        "https://github.com/corsairdev/corsair/pull/438: without it accepted, with a made-up id 404", "2026-07-09"
+    ),
+    reported("https://github.com/NousResearch/hermes-agent/issues/63257: with its id accepted", "2026-07-12"),
+    assumed("that `param` is that of the other errors with these words"),
+    when="input[]",
+    items="reasoning",
+    rejects=[Case({**VALID_BODY, "model": "gpt-5", "input": [USER_MESSAGE, _THOUGHT, USER_MESSAGE]}, on=ON_FOUNDRY)],
+    accepts=[
+        Case(
+            {**VALID_BODY, "model": "gpt-5", "input": [USER_MESSAGE, {**_THOUGHT, "id": "rs_1"}, USER_MESSAGE]},
+            on=ON_FOUNDRY,
+        ),
+        # Recorded 2026 of ruby_llm, and https://github.com/NousResearch/hermes-agent/pull/101243: no project, no id.
+        Case({**VALID_BODY, "model": "gpt-5", "input": [USER_MESSAGE, _THOUGHT, USER_MESSAGE]}, on=ON_AZURE),
+        Case(
+            {**VALID_BODY, "model": "gpt-5", "input": [USER_MESSAGE, _THOUGHT, USER_MESSAGE]},
+            on=ON_FOUNDRY,
+            as_of="2026-07-06",
+        ),
+    ],
+    since="2026-07-07",
+    fix="In a project, send reasoning back with its `id`, as it came; Azure OpenAI and OpenAI do not need it.",
+)
+def reasoning_without_id(request: Request) -> bool:
+    """Reasoning that is sent back to a project must have its `id`, even with its ciphertext."""
+    if is_preview_of_agents(request):
+        return False
+    return any(item.get("type") == "reasoning" and not item.get("id") for item in objects_in(request.body["input"]))
+
+
 UNKNOWN_CONVERSATION = f"conv_{'0' * 50}"
 _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
 """The ids of conversations: those of projects have 50 characters, others 48 (recorded 2025-12 to 2026-06)."""
