@@ -11,7 +11,7 @@ from harness.api.project_types import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TO
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
-from harness.core.json_values import as_string, without_nulls
+from harness.core.json_values import as_string
 
 
 def echo_reasoning(family: Model, reasoning: Json) -> Json:
@@ -191,11 +191,6 @@ _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
 def echo_unchanged(value: Any) -> Any:
     """Return the value itself."""
     return value
-
-
-def echo_metadata(metadata: Json) -> Json:
-    """Drop null members of metadata: the API accepts them, and is assumed not to store them."""
-    return without_nulls(metadata)
 
 
 def echo_prompt(prompt: Json) -> Json:

@@ -10,7 +10,6 @@ from typing import Any
 
 from harness.answers.echoed_values import (
     echo_cache_options,
-    echo_metadata,
     echo_moderation,
     echo_prompt,
     echo_reasoning,
@@ -21,6 +20,7 @@ from harness.answers.echoed_values import (
 )
 from harness.api.models import Model
 from harness.core.exchange import Json
+from harness.core.json_values import without_nulls
 from harness.core.registry import Registry
 
 NO_DEFAULT: Any = object()
@@ -71,7 +71,8 @@ def parameter(
 
 
 parameter("instructions", default=None, decided_by=[TEMPLATE], example={"instructions": "Be brief."})
-parameter("metadata", echo=echo_metadata, default={}, example={"metadata": {"run": "1"}})
+# Null members are accepted, and assumed not to be stored.
+parameter("metadata", echo=without_nulls, default={}, example={"metadata": {"run": "1"}})
 parameter(
     "temperature", echo=float, default=1.0, decided_by=[MODEL, TEMPLATE], example={"temperature": 0.5, "top_p": 0.9}
 )
