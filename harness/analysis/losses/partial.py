@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_key
-from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem
 from harness.analysis.loss import DEPLOY, TEXT, LossFacts, ask, assistant, body, call, chained, loss, output
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -13,6 +13,7 @@ from harness.ending import failed, incomplete
 from harness.faults import cut
 from harness.items import function_call, message
 
+_NO_ANSWER = ("assistant", "")
 _STREAMED_REQUEST = body("P", stream=True)
 _CANCEL = "POST /responses/{0.id}/cancel"
 _NOTHING = {"role": "assistant", "content": ""}
@@ -71,24 +72,29 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
 def _find_replaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find what a client put in the place of a response that did not complete: an empty answer, or a call of its own."""
     for length, (kind, id) in enumerate(request.item_keys):
-        then = request.item_keys[length + 1 : length + 2]
-        is_empty = (kind, id) == ("assistant", "") and all(kind != "call" for kind, _ in then)
-        if is_empty or (kind == "call" and id not in history.by_call):
-            place, item = next(placed for placed in request.items_after(length) if item_key(placed[1]))
+        if (kind, id) == _NO_ANSWER or (kind == "call" and id not in history.by_call):
             replies = history.by_input.get(request.digests[length], ())
-            for reply in replies[-1:] if not any(reply.is_completed for reply in replies) else ():
-                calls = [call for call in reply.output if client_call_id(call) and call.get("name") == item.get("name")]
-                if item.get("status") != "incomplete" and (calls or is_empty):
-                    what = describe_item(calls[0]) if calls else "the answer"
-                    yield {"at": place, "said": reply.number, "what": what, "status": reply.status}
-            if is_empty and not replies:
-                yield from _find_pending(place, request.digests[length], history)
+            if replies and not any(reply.status in ("completed", "cancelled") for reply in replies):
+                yield from _find_stand_in(replies[-1], length, request)
+            elif kind == "assistant" and not replies:
+                yield from _find_pending(length, request, history)
 
 
-def _find_pending(place: str, digest: int, history: History) -> Iterator[LossFacts]:
-    """Find the response in the background that was never seen to end, and began with the hashed transcript."""
+def _find_stand_in(reply: HistoryReply, length: int, request: HistoryRequest) -> Iterator[LossFacts]:
+    """Find what stands for a partial reply: a call of the same function, or no words, unless a call follows them."""
+    place, item = next(placed for placed in request.items_after(length) if item_key(placed[1]))
+    calls = [call for call in reply.output if client_call_id(call) and call.get("name") == item.get("name")]
+    is_empty = is_assistant(item) and all(kind != "call" for kind, _ in request.item_keys[length + 1 : length + 2])
+    if item.get("status") != "incomplete" and (calls or is_empty):
+        what = describe_item(calls[0]) if calls else "the answer"
+        yield {"at": place, "said": reply.number, "what": what, "status": reply.status}
+
+
+def _find_pending(length: int, request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the response in the background that an empty answer stands for, and that was never seen to end."""
     for pending in history.pending_requests.values():
-        if pending.digests[-1] == digest:
+        if pending.digests[-1] == request.digests[length]:
+            place = next(place for place, item in request.items_after(length) if item_key(item))
             yield {"at": place, "said": pending.number, "what": "the answer", "status": "not there yet"}
 
 

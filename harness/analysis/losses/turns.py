@@ -11,7 +11,7 @@ from harness.analysis.history.request import HistoryReply, HistoryRequest, facts
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import STATELESS, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
-from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
+from harness.analysis.losses.history import RECENT_REQUESTS, UNMISTAKABLE_LENGTH
 from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -267,7 +267,7 @@ def _find_spoken_instructions(request: HistoryRequest, history: History) -> Iter
     for index, (place, item) in enumerate(request.placed_items):
         text = message_text(item).strip() if is_assistant(item) else ""
         if len(text) >= SHORTEST_REPEATED and text not in history.by_text:
-            for reply in history.replies:
+            for reply in history.replies[-RECENT_REQUESTS:]:
                 was = next((there for _, there in reply.request.placed_items[index : index + 1]), {})
                 if was.get("role") in INSTRUCTION_ROLES and message_text(was).strip() == text:
                     yield facts_about(place, reply.request.number, was, role="message of the assistant")
