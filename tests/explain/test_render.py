@@ -69,6 +69,19 @@ def test_a_cause_with_many_rows_still_fits() -> None:
     assert_fits(render_cause(Cause("It is.", where=long, came=long, why=long, fix=long, allow=long, source=long)))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (Cause("KeyError: 'a'"), Cause("KeyError: 'b'"), False),
+        (Cause("KeyError: 'a'", fix="Mend it."), Cause("KeyError: 'b'", fix="Mend it."), True),
+        (Cause("One."), Cause("One.", kind="stray"), False),
+        (Cause("Deploy v1.", kind="migration", fix="Move."), Cause("Deploy v2.", kind="migration", fix="Move."), False),
+    ],
+)
+def test_causes_with_the_same_fix_are_a_group(one: Cause, other: Cause, same: bool) -> None:
+    assert (one.group == other.group) is same
+
+
 def test_further_causes_are_a_line_each() -> None:
     causes = [Cause(f"Cause {number} {'x' * 200}", fix="Mend it.") for number in range(9)]
     first, fix, more, *others = render_causes(causes, PYTHON).splitlines()[1:]
