@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import types
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -211,21 +212,31 @@ def measure(session: pytest.Session, cover: coverage.Coverage) -> Measured:
     return Measured(lines, seconds, {name.partition(".")[0] for name in sys.modules} - {"harness", "tests"})
 
 
+@functools.cache
+def find_functions() -> tuple[dict[str, list[types.FunctionType]], list[Any]]:
+    """Return the functions that there are, by their files, and the caches of the harness."""
+    functions: dict[str, list[types.FunctionType]] = defaultdict(list)
+    gc.unfreeze()
+    held = gc.get_objects()
+    for function in held:
+        if isinstance(function, types.FunctionType):
+            functions[function.__code__.co_filename].append(function)
+    caches = [cache for cache in held if isinstance(cache, functools._lru_cache_wrapper)]
+    gc.freeze()  # a fork shares what is not visited again
+    return functions, [cache for cache in caches if cache.__module__.startswith("harness")]
+
+
 def swap(change: Change) -> bool:
     """Give each function that a change is in its new code, in this process; return whether that is possible."""
     whole = change.file.read_text(encoding="utf-8")
     path = str(change.file.resolve())
     old, new = [codes_of(compile(text, path, "exec", dont_inherit=True)) for text in (whole, change.apply(whole))]
-    gc.unfreeze()
-    for held in gc.get_objects():
-        if isinstance(held, types.FunctionType) and held.__code__.co_filename == path:
-            code = held.__code__
-            try:
-                held.__code__ = new[code.co_qualname][old[code.co_qualname].index(code)]
-            except (LookupError, ValueError):  # it uses other names of the function around it
-                return False
-        elif isinstance(held, functools._lru_cache_wrapper) and held.__module__.startswith("harness"):
-            held.cache_clear()
+    for function in find_functions()[0][path]:
+        code = function.__code__
+        try:
+            function.__code__ = new[code.co_qualname][old[code.co_qualname].index(code)]
+        except (LookupError, ValueError):  # it uses other names of the function around it
+            return False
     return True
 
 
@@ -259,7 +270,13 @@ class Trial:
 
 def fails_in_fork(session: pytest.Session, change: Change | None, tests: list[str]) -> str:
     """Return which test fails with a change of a function."""
-    ended, failing = in_child(lambda: IN_FILE if change and not swap(change) else first_failing(session, tests))
+
+    def run() -> str:
+        for cached in find_functions()[1]:
+            cached.cache_clear()
+        return IN_FILE if change and not swap(change) else first_failing(session, tests)
+
+    ended, failing = in_child(run)
     return failing if ended else DIED
 
 
@@ -289,6 +306,7 @@ def try_in_forks(changes: list[Change], folders: list[str]) -> tuple[Measured, d
         _, measured = in_child(lambda: measure(session, cover), seconds=36_000)
         cover.stop()
         say(f"{len(measured.seconds)} of {len(session.items)} tests pass, in {sum(measured.seconds.values()):.0f} s")
+        find_functions()  # once for all forks
         trial, noticed = Trial(measured), dict[int, str]()
         for number, change in enumerate(changes):
             if not measured.runs_on_import(change):

@@ -28,6 +28,7 @@ def test_a_function_is_changed_wherever_it_was_imported(tmp_path: Path) -> None:
     file.write_text(TEXT)
     function = runpy.run_path(str(file))["f"]
     assert function(2) is False
+    mutate.find_functions.cache_clear()
     assert mutate.swap(change_of(file, "return None"))
     assert function(2) is None
 
