@@ -191,7 +191,11 @@ class TestAnEnd:
         assert desk.read(run)["status"] == "expired"
         assert desk.steps(run)[0]["status"] == "expired"
         desk.mock.script(message("ok"))
-        assert desk.run(run["thread_id"]).status == 200
+        desk.mock.automatic = False
+        queued = desk.run(run["thread_id"]).body
+        desk.mock.skip(610)
+        assert desk.read(queued)["status"] == "expired"
+        assert desk.mock.advance() == []
 
     def test_an_end_may_be_incomplete(self, desk: Desk) -> None:
         events = desk.stream(message("Once upon"), incomplete())
