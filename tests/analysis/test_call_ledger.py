@@ -156,12 +156,6 @@ def ledger(*exchanges: tuple[list[Json], list[Json]], stored: bool = True) -> li
     return list(made)
 
 
-def test_a_request_for_leave_opens_an_entry():
-    [entry] = ledger(([user("Ship v2.")], [ASKED]))
-    assert entry == Approval("mcpr_1", "prod", "deploy", '{"ref":"v2"}', asked=1)
-    assert (entry.answers, entry.approve, entry.reason, entry.runs, entry.executed) == ((), None, None, (), 0)
-
-
 def test_the_entries_stand_in_the_order_of_asking():
     assert [entry.id for entry in ledger(([], [ALSO, ASKED]), ([approval_answer("mcpr_1")], []))] == [
         "mcpr_2",
@@ -169,40 +163,37 @@ def test_the_entries_stand_in_the_order_of_asking():
     ]
 
 
-def test_an_approval_and_the_call_it_led_to():
-    [entry] = ledger(([], [ASKED]), ([approval_answer()], [CALLED, SAID]))
-    assert (entry.answers, entry.approve, entry.runs, entry.executed) == ((2,), True, (2,), 1)
-
-
-def test_a_denial_says_why():
-    [entry] = ledger(([], [ASKED]), ([approval_answer(approve=False, reason="too dear")], [SAID]))
-    assert (entry.answers, entry.approve, entry.reason, entry.executed) == ((2,), False, "too dear", 0)
-
-
-def test_a_request_that_the_client_brought_was_asked_by_no_exchange():
-    [entry] = ledger(([ASKED, approval_answer()], [CALLED]))
-    assert (entry.name, entry.asked, entry.answers, entry.runs) == ("deploy", None, (1,), (1,))
-
-
 def test_calls_without_leave_and_of_unknown_requests_open_none():
     assert ledger(([], [{**CALLED, "approval_request_id": None}, CALLED, {"type": "mcp_call"}])) == []
 
 
-def test_an_answer_that_is_given_again_is_seen():
-    [entry] = ledger(([], [ASKED]), ([approval_answer()], [CALLED, SAID]), ([approval_answer(approve=False)], [SAID]))
-    assert (entry.answers, entry.approve, entry.executed) == ((2, 3), False, 1)
+YES, NO = approval_answer(), approval_answer(approve=False, reason="too dear")
+TOLD = ([YES], [CALLED, SAID])
 
 
-def test_an_answer_that_is_sent_twice_at_once_is_seen():
-    [entry] = ledger(([], [ASKED]), ([approval_answer(), approval_answer()], [CALLED]))
-    assert entry.answers == (2, 2)
+@pytest.mark.parametrize(
+    ("exchanges", "stored", "entry"),
+    [
+        ([], True, {}),
+        ([TOLD], True, {"answers": (2,), "approve": True, "runs": (2,)}),
+        ([([NO], [SAID])], True, {"answers": (2,), "approve": False, "reason": "too dear"}),
+        ([TOLD, ([NO], [SAID])], True, {"answers": (2, 3), "approve": False, "reason": "too dear", "runs": (2,)}),
+        ([([YES, YES], [])], True, {"answers": (2, 2), "approve": True}),
+        ([([YES, output()], [])] * 2, True, {"answers": (2, 3), "approve": True}),
+        ([TOLD, ([user("Thanks.")], [SAID])], False, {"answers": (2,), "approve": True, "runs": (2,)}),
+    ],
+    ids=["open", "approved", "denied", "given again", "twice at once", "beside an output", "in a history sent again"],
+)
+def test_an_entry_has_each_answer_and_each_call_that_it_led_to(exchanges, stored, entry):
+    asked = ([user("Ship v2.")], [ASKED])
+    [made] = ledger(asked, *exchanges, stored=stored)
+    assert made == Approval("mcpr_1", "prod", "deploy", '{"ref":"v2"}', asked=1, **entry)
+    assert made.executed == len(entry.get("runs", ()))
 
 
-def test_an_answer_in_a_history_that_is_sent_again_is_no_new_one():
-    [entry] = ledger(
-        ([user("Ship")], [ASKED]), ([approval_answer()], [CALLED, SAID]), ([user("Thanks.")], [SAID]), stored=False
-    )
-    assert (entry.answers, entry.runs) == ((2,), (2,))
+def test_a_request_that_the_client_brought_was_asked_by_no_exchange():
+    [entry] = ledger(([ASKED, YES], [CALLED]))
+    assert (entry.name, entry.asked, entry.answers, entry.runs) == ("deploy", None, (1,), (1,))
 
 
 def test_a_denial_in_such_a_history_is_none_either():
@@ -220,12 +211,6 @@ def test_requests_of_one_response_are_answered_in_any_order():
     for number in (2, 3):
         made.add_exchange(number, [], [ASKED, approval_answer(), user("and"), ALSO, approval_answer("mcpr_2")], [])
     assert [entry.answers for entry in made] == [(2, 3), (2, 3)]
-
-
-def test_outputs_of_the_client_after_an_answer_make_no_history_of_it():
-    output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
-    [entry] = ledger(([], [ASKED]), ([approval_answer(), output], []), ([approval_answer(), output], []))
-    assert entry.answers == (2, 3)
 
 
 def test_only_exchanges_about_approvals_concern_it():

@@ -96,7 +96,7 @@ def test_a_changed_tool_is_named_to_the_place() -> None:
     talk.ask(later, tools=tools)
     (miss,) = mock_of(talk).cache.misses
     place = 'tools[2].description: "The time." became "The time now."'
-    assert repr(miss) == f"request 2 missed: tools_changed: {place}"
+    assert repr([miss]) == f"[request 2 missed: tools_changed: {place}]"
     assert (miss.exchange, miss.compared, miss.missed_tokens) == (2, 1, TOKENS + estimate_settings_tokens(talk.members))
 
 
@@ -195,15 +195,6 @@ def test_other_conversations_and_agents_are_no_misses() -> None:
     assert mock_of(talk).cache.misses == []
 
 
-def test_instructions_that_change_between_conversations_are_a_miss() -> None:
-    talk = Conversation(model=OLD)
-    for minute in (10, 11):
-        talk.ask("hi", instructions=f"You are the planner. It is 2026-11-20 12:{minute}. {LONG}")
-    (miss,) = mock_of(talk).cache.misses
-    assert (miss.reason, miss.at) == ("input_changed", "instructions")
-    assert "12:1" in miss.before
-
-
 def test_a_prompt_below_the_minimum_misses_nothing() -> None:
     talk = Conversation(model=NEW)
     for minute in (10, 11):
@@ -237,8 +228,3 @@ def test_the_difference_counts_only_where_something_was_kept() -> None:
     first = talk.ask(LONG).body
     found = diagnose(talk, first["id"], "Now " + LONG, prompt_cache_options={"mode": "explicit"})
     assert found == {"type": "cache_miss", "reason": "input_changed", "cache_missed_tokens": TOKENS + 1}
-
-
-def test_a_miss_reads_as_one_line() -> None:
-    miss = CacheMiss(4, "tools_changed", "tools[2].description", '"a"', '"b"', 9, 3)
-    assert repr([miss]) == '[request 4 missed: tools_changed: tools[2].description: "a" became "b"]'
