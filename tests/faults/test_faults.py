@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from harness.analysis.loss import PROMPT
-from harness.core.delivery import Pause
+from harness.core.delivery import Delivery, Pause
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.ending import failed, incomplete, line_from_wire
@@ -184,8 +184,8 @@ class TestAPause:
         assert held.until is client.mock.gate("shown")
 
     def test_a_pause_holds_after_so_many_events_or_before_each(self):
-        assert [Pause(1, 2).applies_at(sent) for sent in range(4)] == [False, False, True, False]
-        assert [Pause(1).applies_at(sent) for sent in range(4)] == [True] * 4
+        first, each = Pause(1, 2), Pause(1)
+        assert [Delivery([first, each]).pauses_at(sent) for sent in (1, 2, 3)] == [[each], [first, each], [each]]
 
     def test_a_pause_ends_when_its_gate_opens_before_or_after(self):
         gate, woken = Gate(), []
