@@ -24,12 +24,6 @@ class TestARoute:
         script.when({"input": "deploy now"}).script(message("second"))
         assert [answer(script, "Deploy now") for _ in range(3)] == ["first", "second", "else"]
 
-    def test_a_route_that_is_spent_steps_aside(self) -> None:
-        script = Script()
-        script.when({"input": "x"}).script(message("once"))
-        script.add([message("else")])
-        assert [answer(script, "x"), answer(script, "x")] == ["once", "else"]
-
     def test_a_route_needs_all_its_conditions(self) -> None:
         script = Script()
         script.when({"input": "x", "model": "gpt-5*"}).script(message("both"))

@@ -140,17 +140,16 @@ class TestATurn:
         with pytest.raises(ScriptError, match=r"^script: model \(test_script\.py:\d+\) is async, so not a turn"):
             Script().add([model])
 
-    def test_a_condition_that_raises_is_reported_with_its_line(self) -> None:
+    @pytest.mark.parametrize(
+        ("condition", "raised"),
+        [(lambda text: text.no, "AttributeError: .*"), (lambda _: sys.exit("no more"), "SystemExit: no more")],
+    )
+    def test_a_condition_that_raises_is_reported_with_its_line(
+        self, condition: Callable[[str], bool], raised: str
+    ) -> None:
         script = Script()
-        script.when({"input": lambda text: text.no}).script(message("x"))
-        told = r"the condition `input` raised AttributeError: .*, at .*test_script\.py:\d+"
-        with pytest.raises(ScriptError, match=told):
-            script.next(ask("x"))
-
-    def test_a_turn_whose_condition_gives_up_has_raised_too(self) -> None:
-        script = Script()
-        script.when({"input": lambda _: sys.exit("no more")}).script(message("x"))
-        with pytest.raises(ScriptError, match="the condition `input` raised SystemExit: no more"):
+        script.when({"input": condition}).script(message("x"))
+        with pytest.raises(ScriptError, match=rf"the condition `input` raised {raised}, at .*test_script\.py:\d+"):
             script.next(ask("x"))
 
 

@@ -48,6 +48,8 @@ def test_an_example_shows_its_loss_and_no_other(expected: Loss) -> None:
             assert lost.at.startswith(("input", *SETTINGS))
             # One loss may have several causes, and a fix for each.
             assert lost.fix == expected.fix or expected.area == "withheld"
+        places = [lost.at for lost in losses_of(journal, True, sent_before(case))]
+        assert len(places) == len({*places}), case
 
 
 @pytest.mark.parametrize("expected", LOSSES.values(), ids=LOSSES)
@@ -90,13 +92,6 @@ RULES: Json = {"role": "developer", "content": "You run operations."}
 )
 def test_one_fault_is_one_loss_although_what_may_be_intended_is_found_too(case: Case, told: str) -> None:
     assert [lost.loss for lost in losses_of(play_case(case).exchanges, strict=True)] == [told]
-
-
-@pytest.mark.parametrize("kind", LOSSES.values(), ids=LOSSES)
-def test_a_place_is_told_once(kind: Loss) -> None:
-    for case in kind.loses:
-        places = [lost.at for lost in losses_of(play_case(case).exchanges, True, sent_before(case))]
-        assert len(places) == len({*places}), case
 
 
 def test_what_says_more_about_a_fault_is_a_loss() -> None:
