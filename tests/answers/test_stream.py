@@ -87,7 +87,7 @@ def test_a_response_that_is_cut_ends_incomplete():
 
 
 def test_only_a_finished_response_is_streamed():
-    told = "the response is 'queued'; only one that is completed, incomplete or failed is"
+    told = "^event 0: the response is 'queued'; only one that is completed, incomplete or failed is"
     with pytest.raises(StreamError, match=told):
         render_events(response(status="queued"))
 

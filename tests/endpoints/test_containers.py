@@ -92,8 +92,10 @@ class TestItsFiles:
 
     def test_an_uploaded_file_is_copied_by_its_id(self, client):
         container, file = client.mock.container(), client.mock.file("a.csv", "1,2")
-        body = copy(client, container, b'{"file_id": "%s"}' % file.encode()).body
+        copied = copy(client, container, b'{"file_id": "%s"}' % file.encode())
         client.send(f"DELETE /files/{file}")
+        body = copied.body
+        assert copied.status == 200
         assert client.send(f"GET /containers/{container}/files/{body['id']}/content").body == b"1,2"
 
     def test_a_container_begins_with_copies_of_files(self, client):

@@ -90,6 +90,7 @@ def test_another_conversation_reads_the_instructions(model: str, cached: int, mo
     talk = Conversation(model=model)
     talk.ask([first, second, user("One?")])
     assert read(talk, [first, second, user("Two?")]) == (cached if model == OLD else TOKENS + 7)
+    assert (read(talk, [first, user("Two?")]) > 0) == (model == OLD)
 
 
 @pytest.mark.parametrize("model", [OLD, NEW])
