@@ -10,7 +10,6 @@ from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
 from harness.items import compaction, function_call, reasoning
 from harness.world.mock import Mock
-from harness.world.prompt_cache_misses import CacheMiss
 from tests.support.clients.unscripted import KEY, WEATHER, Conversation
 
 OLD, NEW = "gpt-5.4", "gpt-5.6-sol"
