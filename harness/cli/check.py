@@ -11,7 +11,7 @@ import typer
 
 from harness.cli.program import ExitCode, Options, argument, print_text
 
-_IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^interactions:', re.M)
+_IS_RECORDING = re.compile(r'^[ \t]*+(?:\{[ \t]*+)?"?(?:interactions|log|request)"?\s*+:', re.M)
 """Members that recordings have at the beginning of a line: of a cassette, of HAR, of a JSON line."""
 
 _LINE = re.compile(r"line (\d+): what has")

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.check import _is_recording
 from tests.support.command_line import run_cli
+from tests.support.cpu_time import cpu_time
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0" * 3
@@ -102,3 +104,15 @@ def test_what_is_right_is_counted(tmp_path: Path) -> None:
     tape.write_text(CASSETTE.replace("KEY", "Weather?"), encoding="utf-8")
     done = run_cli("check", script, tape, ROOT / "tests/cassettes/test_weather.yaml")
     assert (done.exit_code, done.stdout) == (0, "3 checked\n")
+
+
+@pytest.mark.parametrize("blank", ["\t", "\n", "{ ", "log "])
+def test_blanks_cost_linear_time(blank: str) -> None:
+    with cpu_time() as spent:
+        assert not _is_recording(blank * 20_000)
+    assert spent.seconds < 0.5
+
+
+@pytest.mark.parametrize("text", ["interactions:\n", '{"log": {}}', '{\n  "interactions" : []}', '  {"request": 1}'])
+def test_a_recording_is_known_by_its_first_members(text: str) -> None:
+    assert _is_recording(text)
