@@ -48,6 +48,7 @@ from harness.core.bounded_input import find_excess
 from harness.core.dates import is_day
 from harness.core.errors import COMMAND, ApiError, ConfigError
 from harness.core.exchange import Json
+from harness.core.json_values import as_object
 from harness.core.text import show
 
 FORMAT = 1
@@ -144,7 +145,7 @@ def parse_overrides(text: str, file: str = "contract.yaml", today: str = "") -> 
 
 def _read_exemption(read: _Reader, node: Lined) -> Exemption:
     own = read.members(node, "an exemption", (*_CONDITION_KEYS, "rule", "at", "words", "seen"), ("rule",))
-    words = read.members(own["words"], "`words`", list(own["words"].value or ())) if "words" in own else {}
+    words = read.members(own["words"], "`words`", [*as_object(own["words"].value)]) if "words" in own else {}
     return Exemption(
         read.one_of(own["rule"], "the rule", RULES),
         read.place(own["at"]) if "at" in own else "",

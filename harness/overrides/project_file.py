@@ -53,7 +53,7 @@ def find_project_file(root: Path, ini: str = "") -> Path | None:
                 raise ConfigError(f"{settings}: [tool.harness] has no {name!r}. {suggest_name(name, PROJECT_SETTINGS)}")
         named = own.get("contract", "")
         if not isinstance(named, str):
-            raise ConfigError(f"{settings}: [tool.harness] contract is the name of a file, got {named!r}.")
+            raise ConfigError(f"{settings}: [tool.harness] contract is the name of a file, got {show(named)}.")
     if named and ini and (root / named).resolve() != (root / ini).resolve():
         raise ConfigError(
             f"two contracts: [tool.harness] in {settings} names {named!r}, harness_contract of pytest names {ini!r}. "

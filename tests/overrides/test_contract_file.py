@@ -53,6 +53,7 @@ MISTAKES = {
     "format: 1\n? {a: 1}\n: 2\n? {a: 1}\n: 2\n": "4: `{a: 1}` is a duplicate key; delete one of them.",
 }
 EXEMPTIONS = {
+    "rule: invalid_type\n  words: .inf": "4: `words` is a mapping, got inf.",
     "rule: invalid_typ\n  at: x": "3: the rule 'invalid_typ' is not known. Did you mean 'invalid_type'?",
     "at: x": "3: an exemption needs `rule`.",
     "rule: invalid_type\n  when:\n  - at: x\n    is: [txt]": "6: the kind 'txt' is not known. Did you mean 'text'?",

@@ -77,10 +77,10 @@ def test_a_wrong_setting_of_the_project_is_named(project: Path, run: Run, settin
     run(TEST.format(mark="")).shows(f"*[[]tool.harness] {problem}*", errors=1)
 
 
-@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 5_000, "'"])
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 5_000, "'", "0x" + "f" * 5_000])
 def test_unreadable_settings_of_the_project_are_named(tmp_path: Path, value: str) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncontract = {value}\n")
-    with pytest.raises(ConfigError, match=r"pyproject\.toml: not readable: "):
+    with pytest.raises(ConfigError, match=r"pyproject\.toml: (not readable: |.* got 'an integer of)"):
         find_project_file(tmp_path)
 
 
