@@ -168,7 +168,7 @@ _PICTURE: Json = {"type": "image_generation_call", "id": "ig_x"}
     rejects={"ig_x": {"store": False, "input": [HI, {**_PICTURE, "status": "failed", "result": None}, HI]}},
     accepts=[
         {"store": False, "input": [HI, {**_PICTURE, "status": "completed", "result": "iVBORw0KGgo="}, HI]},
-        {"input": [HI, _PICTURE, HI]},
+        {"input": [HI, {**_PICTURE, "id": "ig_of_another"}, HI]},
     ],
     fix="Without `store`, send a picture back with the `result` that it had in the answer, and leave out one that failed.",
 )
