@@ -104,7 +104,6 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     loses=[ask("P > A", chained("P N"))],
     keeps=[
         ask("P > A", chained("P")),
-        ask("P > C", chained("P O")),
         ask("P > C", chained("O")),
         ask("P > A", chained("N")),
         ask([user("Go on."), "> A"], chained(user("Go on."), "N")),

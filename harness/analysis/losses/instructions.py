@@ -137,7 +137,7 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
         _then(body("P C O", **_AGENT), **_AGENT, temperature=0.2, metadata={"run": "7"}),
         _then({**chained("O"), **_AGENT}, **_AGENT, max_output_tokens=500),
         _then(body("P C O", **_AGENT), **_AGENT, parallel_tool_calls=False),
-        _then(body("P C O", **_AGENT), **_AGENT, tool_choice=_ALLOWED, text={"verbosity": "low"}),
+        _then(body("P C O", **_AGENT), **_AGENT, tool_choice=_ALLOWED, text={"verbosity": "medium"}),
     ],
     keeps=[
         _then(body("P C O", **_AGENT, temperature=1), **_AGENT, temperature=0.2),

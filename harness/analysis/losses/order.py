@@ -6,7 +6,7 @@ from itertools import pairwise
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
-from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output, user
+from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output
 from harness.analysis.losses.history import says_nothing
 from harness.analysis.losses.tools import is_not_executed
 from harness.analysis.losses.user_messages import is_prompt
@@ -55,7 +55,7 @@ def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFac
     fix=FIX,
     strict=True,
     loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT, ask("P > A", "P N A N2"), ask("P > C", "P N C O N2")],
-    keeps=[_ORDER_KEPT, *_SENT_EARLIER, ask("P > T A", ["P", user(""), "A N"])],
+    keeps=[_ORDER_KEPT, *_SENT_EARLIER],
 )
 def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Text and calls of one response, or its parallel calls, come back in another order, or after a new user message.

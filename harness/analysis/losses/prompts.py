@@ -238,6 +238,8 @@ def _find_turn(
     """Find the reply that an item repeats, if other user messages preceded it; of equal replies, its transcript's."""
     originals = history.find_originals(item)[-MOST_ORIGINALS:]
     is_certain = start > 0 or as_string(item.get("id")) in history.by_id
+    if start == 0 and history.by_input.get(request.digests[end]):
+        return None  # the user messages are those of a request, so what differs is its answer
     if not is_certain and len(originals) == 1:
         # A first message may begin another conversation, in which the model gave an answer with the same text.
         is_latest = originals[0].reply is history.replies[-1] and len(key[1]) >= UNMISTAKABLE_LENGTH
