@@ -327,8 +327,7 @@ def secure(options: ServeOptions) -> Secured | None:
                 f"--key {key}: this option is for the key of a --certificate FILE; pass API keys with --keys."
             )
         return None
-    from harness.server.tls.certificate import load_certificate, make_certificate, require_cryptography
-    from harness.server.tls.trust import write_trust
+    from harness.server.tls.certificate import load_certificate, make_certificate, require_cryptography, write_trust
 
     require_cryptography("--certificate" if file else "--tls")
     hosts = [

@@ -263,8 +263,7 @@ class TlsServer(NamedTuple):
 
 def _start_tls_server(config: pytest.Config, mock_server: Server) -> TlsServer:
     from harness.server.http_server import serve_in_thread
-    from harness.server.tls.certificate import make_certificate, require_cryptography
-    from harness.server.tls.trust import write_trust
+    from harness.server.tls.certificate import make_certificate, require_cryptography, write_trust
 
     require_cryptography(f"@pytest.mark.harness(tls=True), or the fixture `{CREDENTIAL}`")
     made, rejections = make_certificate(), list[str]()
@@ -297,7 +296,7 @@ def client_verification(request: pytest.FixtureRequest) -> Any:
     """Return the `verify` argument for a client of a test's mock: a context that trusts it, False over plain HTTP."""
     if not request.getfixturevalue("openai_mock").base_url.startswith("https:"):
         return False  # loading certificates would take 20 ms
-    from harness.server.tls.trust import trusting_context
+    from harness.server.tls.certificate import trusting_context
 
     return trusting_context(request.config.stash[_TLS_STASH_KEY].authority)
 
