@@ -8,6 +8,7 @@ const NO_SERVER = "HARNESS_URL is not set, so there is no mock to test with. Nam
     'globalSetup: "responses-harness/global-setup", or run the tests below `responses-harness serve --scripted -- …`.';
 const ANSWER_SECONDS = 120;
 const MOST_CHARACTERS = 1 << 28;
+const QUOTED_CHARACTERS = 500;
 /** The origin of the server, say `http://127.0.0.1:8765`. */
 function serverOrigin() {
     const origin = process.env.HARNESS_URL;
@@ -51,7 +52,7 @@ function control(key, method, path, body, seconds = ANSWER_SECONDS) {
                 else if (answer.statusCode === 200 && told !== undefined)
                     resolve(told);
                 else
-                    reject(new Error(told?.error?.message ?? `${method} ${path}: ${answer.statusCode} ${text}`));
+                    reject(new Error(told?.error?.message ?? `${method} ${path}: ${answer.statusCode} ${text.slice(0, QUOTED_CHARACTERS)}`));
             });
         });
         sent.on("error", failed);

@@ -7,6 +7,7 @@ const NO_SERVER =
 
 const ANSWER_SECONDS = 120;
 const MOST_CHARACTERS = 1 << 28;
+const QUOTED_CHARACTERS = 500;
 
 /** The origin of the server, say `http://127.0.0.1:8765`. */
 export function serverOrigin(): string {
@@ -54,7 +55,7 @@ export function control(
         const told = parsed(text);
         if (signal.aborted) failed(new Error());
         else if (answer.statusCode === 200 && told !== undefined) resolve(told);
-        else reject(new Error(told?.error?.message ?? `${method} ${path}: ${answer.statusCode} ${text}`));
+        else reject(new Error(told?.error?.message ?? `${method} ${path}: ${answer.statusCode} ${text.slice(0, QUOTED_CHARACTERS)}`));
       });
     });
     sent.on("error", failed);
