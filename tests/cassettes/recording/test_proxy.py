@@ -247,12 +247,12 @@ class TestAnApiThatIsSilent:
         assert "sent nothing for 0.3 s" in problem
 
     def test_never_for_long_may_go_on_for_as_long_as_its_client_listens(self, client):
-        with stalling(TRICKLING) as origin, recorded(f"{origin}/v1", timeout=0.3) as front:
+        with stalling(TRICKLING) as origin, recorded(f"{origin}/v1", timeout=1) as front:
             with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
-                pieces = [piece for piece, _ in zip(answer.iter_raw(), range(20), strict=False)]
+                pieces = [piece for piece, _ in zip(answer.iter_raw(), range(24), strict=False)]
             (interaction,) = front.interactions()
         assert (interaction.cut, interaction.answer.startswith(b"".join(pieces))) == (True, True)
-        assert interaction.chunks[-1][0] > 0.3
+        assert interaction.chunks[-1][0] > 1
         assert not front.recording.problems
 
     def test_never_and_endless_is_recorded_up_to_a_limit(self, client, monkeypatch):
