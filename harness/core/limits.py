@@ -1,4 +1,4 @@
-"""Bounds of memory: how much is kept by default, the oldest dropped first, and when Python collects garbage.
+"""Limits: of a request's size, of what is kept, the oldest dropped first, and of the garbage that Python collects.
 
 It collects none while nothing collectable is created, and in a server little at a time.
 """
@@ -12,6 +12,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
+MAX_BODY_SIZE = 512 * 1024 * 1024
+"""Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 _SPARE = 64
 """The part of a full collection that is dropped at once, as a fraction 1/64.
 

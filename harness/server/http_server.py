@@ -19,6 +19,7 @@ from harness.core.delivery import SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.core.headers import ENCODING
+from harness.core.limits import MAX_BODY_SIZE
 from harness.report.replace_file import describe_write_error
 from harness.server.answering import describe_defect, teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
@@ -30,7 +31,6 @@ from harness.server.tls.handshake import TlsProtocol
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.deliver import deliver, send_answer
-from harness.server.transport.exchange import MAX_BODY_SIZE
 from harness.server.transport.request_parser import RequestHead
 from harness.server.transport.stoppable_server import StoppableServer
 from harness.server.transport.upload_spool import read_form

@@ -20,6 +20,7 @@ from harness.answers.encode import encode_body
 from harness.core.delivery import SendRecord
 from harness.core.exchange import Answer, OnDisk, ReceivedRequest
 from harness.core.headers import ENCODING
+from harness.core.limits import MAX_BODY_SIZE
 from harness.server.transport.asgi_types import EVENTS, Message, Receive, Scope, Send
 from harness.server.transport.framing import CONTINUE, AnswerFraming, BodyFraming, Headers, plan_framing
 from harness.server.transport.request_parser import RequestHead
@@ -28,8 +29,6 @@ MOST_UNREAD = 64 * 1024
 """Bytes of a body that an ASGI app has not asked for, beyond which reading is paused."""
 MOST_WRITTEN = 64 * 1024
 """Size limit, in bytes, of bodies that are written at once."""
-MAX_BODY_SIZE = 512 * 1024 * 1024
-"""Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 FAULT = b"Internal Server Error"
 FAULT_HEADERS = (
     ("content-type", "content-length", "connection"),

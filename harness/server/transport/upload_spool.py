@@ -11,8 +11,8 @@ from weakref import finalize
 
 from harness.api.http.multipart import FormParser
 from harness.core.exchange import Form, OnDisk
+from harness.core.limits import MAX_BODY_SIZE
 from harness.server.transport.asgi_types import Receive
-from harness.server.transport.exchange import MAX_BODY_SIZE
 
 LARGE_FORM = 1 << 20
 """Size in bytes from which a form is parsed as it arrives."""
