@@ -243,7 +243,7 @@ def _make_logprobs(text: str, number: int) -> list[Json]:
 
     tokens, entries = split_into_tokens(text), []
     # A long text gets fewer, longer tokens, so that the answer stays bounded.
-    size = -(-len(tokens) // MAX_LOGPROBS) or 1
+    size = -(-len(tokens) // MAX_LOGPROBS)
     for token in ("".join(tokens[start : start + size]) for start in range(0, len(tokens), size)):
         likely = [token, *(letter for letter in ascii_lowercase if letter != token)][:number]
         top = [entry(choice, place) for place, choice in enumerate(likely)]

@@ -102,10 +102,10 @@ class _Search:
 
     def _least_of_type(self, schema: Json, within: tuple[str, ...]) -> Any:
         if schema["type"] == "object":
-            declared, others = schema.get("properties") or {}, schema.get("additionalProperties", True)
+            declared, others = schema.get("properties") or {}, schema.get("additionalProperties")
             return {name: self.least_value(declared.get(name, others), within) for name in schema.get("required") or ()}
         if schema["type"] == "array":
-            first, rest = schema.get("prefixItems") or [], schema.get("items", True)
+            first, rest = schema.get("prefixItems") or [], schema.get("items")
             indexes = range(int(schema.get("minItems", 0)))
             return [self.least_value(first[index] if index < len(first) else rest, within) for index in indexes]
         self._count_steps(int(schema.get("minLength", 0)) // 100)

@@ -10,7 +10,7 @@ from harness.explain.find_causes import MAX_TRACED, find_causes, find_suspects
 from harness.explain.refusal import is_account_rule
 from harness.explain.render import render_causes, render_journal, render_section, render_verdict
 from harness.explain.turn import unused_cause
-from harness.faults import cut, rate_limit, server_error
+from harness.faults import cut, http_error, rate_limit, server_error
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
@@ -270,8 +270,15 @@ def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
 
 def test_the_end_of_an_unused_turn_is_named(mock, world, post):
     mock.script(message("hi"), [message("a"), failed()], cut(message("b"), after=1), server_error())
+    mock.route("POST", "/embeddings", [{"data": []}, http_error(500, "No.")])
     post(asked("hi"))
-    assert unused_lines(world) == ['script: message "a" + failed', 'script: message "b" + cut', "script: refusal"]
+    assert unused_lines(world) == [
+        'script: message "a" + failed',
+        'script: message "b" + cut',
+        "script: refusal",
+        "route('POST', '/embeddings'): 200 {'data': []}",
+        "route('POST', '/embeddings'): refusal",
+    ]
 
 
 def test_a_turn_that_is_left_after_a_refusal_is_not_reported_beside_its_cause(mock, world, post):
@@ -350,6 +357,14 @@ def test_a_loss_names_the_exchange_of_the_original() -> None:
         "original in exchange 1",
     )
     assert not found.expected
+
+
+@pytest.mark.parametrize(("outcome", "expected"), [("failed", False), ("passed", True)])
+def test_a_mistake_of_the_client_names_its_exchange(outcome: str, expected: bool) -> None:
+    mock = make_mock()
+    ask(mock, "hi", access_programs=None)
+    (found,) = fill_case(mock.worlds[KEY], outcome).found
+    assert (found.kind, found.id, found.exchange, found.expected) == ("client", "documented-refusal", 1, expected)
 
 
 def test_a_loss_that_the_marker_allows_was_expected() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from harness.core.advice_wording import JSON
 from harness.core.errors import Problem
-from harness.explain.turn import TriedRoute, miss_cause, tried_routes
+from harness.core.exchange import Answer, Exchange, Request
+from harness.explain.turn import TriedRoute, is_same_request, miss_cause, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -18,6 +19,12 @@ def test_a_line_of_a_recording_that_looks_like_the_head_of_a_diff_is_shown() -> 
     diff = ("--- recorded", "+++ asked", "@@ -1 +1 @@", " same", "--- gone", "+-- come")
     cause = miss_cause(Problem("not recorded", diff), "Record it.")
     assert (cause.where, cause.fix) == ("--- gone\n+-- come", "Record it.")
+
+
+@pytest.mark.parametrize(("raw", "same"), [(b"{}", True), (b"", False)])
+def test_a_request_is_that_of_the_event_that_carried_it(raw: bytes, same: bool) -> None:
+    event, carried = Request("WS", "/responses", raw=raw), Request("POST", "/responses", raw=raw)
+    assert is_same_request(Exchange(1, event, Answer(200)), carried) is same
 
 
 def test_what_an_error_advises_itself_comes_before_the_hint() -> None:

@@ -187,6 +187,10 @@ def test_a_call_of_a_server_waits_for_its_approval(approve: bool, types: list[st
     answer = {"type": "mcp_approval_response", "approval_request_id": asked["id"], "approve": approve}
     assert talk.types([answer], previous_response_id=first["id"]) == types
     assert talk.types([listed, asked, answer]) == types
+    known = {**listed, "tools": [{"name": "look", "input_schema": {"type": "object"}}]}
+    assert (
+        talk.ask([known, {"role": "user", "content": "hi"}], tool_choice="required").body["output"][0]["name"] == "look"
+    )
 
 
 def test_a_scripted_server_is_called_without_a_turn() -> None:
@@ -205,16 +209,26 @@ def test_a_scripted_server_without_tools_is_not_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "type"),
+    ("tool", "types", "name"),
     [
-        ({"type": "fabric_iq_preview"}, "mcp_approval_request"),
-        ({"type": "fabric_iq_preview", "require_approval": "never"}, "mcp_call"),
+        ({"type": "fabric_iq_preview"}, ["mcp_list_tools", "mcp_approval_request"], "search"),
+        (
+            {"type": "fabric_iq_preview", "require_approval": "never"},
+            ["mcp_list_tools", "mcp_call", "message"],
+            "search",
+        ),
+        (
+            {"type": "openapi", "openapi": {"name": "rates"}},
+            ["openapi_call", "openapi_call_output", "message"],
+            "rates",
+        ),
     ],
 )
-def test_a_server_of_a_project_asks_for_approval_as_its_kind_does(tool: Json, type: str) -> None:
+def test_a_tool_of_a_project_is_called_as_its_kind_is(tool: Json, types: list[str], name: str) -> None:
     body = {"model": MODEL, "input": "hi", "tools": [tool], "tool_choice": "required"}
     turn = small_talk(ApiCall(Request("POST", "/responses", body=body), World()))
-    assert type in [item.type for item in turn]
+    assert [item.type for item in turn] == types
+    assert {item.members["name"] for item in turn if "name" in item.members} == {name}
 
 
 ORDER = {**WEATHER, "name": "get_order"}

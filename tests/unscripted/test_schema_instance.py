@@ -41,6 +41,7 @@ NODE = {
         ({"type": "null"}, None),
         ({"type": "array", "items": {"type": "string"}}, []),
         ({"type": "object"}, {}),
+        ({"type": "object", "required": ["a"]}, {"a": ""}),
         ({}, "example"),
         (True, ""),
         ({"enum": ["red", "green"]}, "red"),
