@@ -231,13 +231,14 @@ def swap(change: Change) -> bool:
     whole = change.file.read_text(encoding="utf-8")
     path = str(change.file.resolve())
     old, new = [codes_of(compile(text, path, "exec", dont_inherit=True)) for text in (whole, change.apply(whole))]
-    for function in find_functions()[0][path]:
+    functions = find_functions()[0][path]
+    for function in functions:
         code = function.__code__
         try:
             function.__code__ = new[code.co_qualname][old[code.co_qualname].index(code)]
         except (LookupError, ValueError):  # it uses other names of the function around it
             return False
-    return True
+    return bool(functions)
 
 
 def codes_of(code: types.CodeType) -> dict[str, list[types.CodeType]]:
@@ -306,6 +307,9 @@ def try_in_forks(changes: list[Change], folders: list[str]) -> tuple[Measured, d
         _, measured = in_child(lambda: measure(session, cover), seconds=36_000)
         cover.stop()
         say(f"{len(measured.seconds)} of {len(session.items)} tests pass, in {sum(measured.seconds.values()):.0f} s")
+        for change in changes:  # a module that only a test imports has no functions yet
+            with suppress(Exception):
+                import_module(".".join(change.file.with_suffix("").parts).removesuffix(".__init__"))
         find_functions()  # once for all forks
         trial, noticed = Trial(measured), dict[int, str]()
         for number, change in enumerate(changes):
