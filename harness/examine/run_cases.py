@@ -192,10 +192,8 @@ class _Clients:
             client.end()
 
 
-def run_case(
-    case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer, client: str = "client"
-) -> Cell:
-    """Run one case in one mode; `do` lets the client do the task."""
+def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer, client: str) -> Cell:
+    """Run one case in one mode; `do` lets the client do the task; reports name the `client`."""
     name = f"{case.id}[{mode}]"
     run = blake2b(name.encode(), digest_size=8).hexdigest()
     base_url = server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[mode.dialect]

@@ -6,7 +6,15 @@ import os
 
 import pytest
 
-from harness.cassettes.files import RecordError, is_free, journal_path, lock_cassette, read_cassette, replace_file
+from harness.cassettes.files import (
+    RecordError,
+    is_free,
+    journal_path,
+    lock_cassette,
+    read_cassette,
+    recording_header,
+    replace_file,
+)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.format.untrusted import UnreadableRecording
@@ -45,6 +53,14 @@ def test_a_name_is_free_that_nobody_uses(file):
     assert is_free(file)
     record(file, over_http({}, {}))
     assert not is_free(file)
+
+
+@pytest.mark.parametrize(("mode", "names"), [("new", "a.py::a b.py::b"), ("all", "b.py::b")])
+def test_a_header_names_the_tests_that_record_the_cassette(file, mode, names):
+    alone = recording_header(file, mode, "a.py::a")
+    assert alone.command == "pytest --record=all a.py::a"
+    replace_file(file, dump_cassette(alone, [over_http({}, {})]))
+    assert recording_header(file, mode, "b.py::b[1]").command == f"pytest --record=all {names}"
 
 
 def hold(file, ready):

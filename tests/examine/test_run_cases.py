@@ -25,5 +25,6 @@ def test_a_client_that_raises_is_a_crash_with_its_reason():
     (case,) = select_cases("tools/one-call")
     with open_bench() as bench:
         cell = bench.run(case, next(iter(modes_of(case, Broken().declare()))), Broken())
-    assert (cell.verdict, cell.requests) == ("crash", 0)
+    assert (cell.verdict, cell.requests, cell.ended) == ("crash", 0, "it dies")
+    assert cell.view["row"]["id"] == f"{Broken().declare().client}::{case.id}[{cell.mode}]"
     assert cell.reasons[0].startswith("LookupError: no loop\n")

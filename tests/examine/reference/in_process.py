@@ -33,7 +33,7 @@ class Bench:
             except Exception as problem:
                 raise Crashed(f"{type(problem).__name__}: {problem}") from problem
 
-        return run_case(case, mode, do, self.server, self.tools)
+        return run_case(case, mode, do, self.server, self.tools, client.declare().client)
 
     def run_each(self, runs: Iterable[tuple[ClientCase, Mode]], client: Adapter) -> list[Cell]:
         """Cases in modes, several at a time: in some of them the client waits."""

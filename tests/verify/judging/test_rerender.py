@@ -132,6 +132,12 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
     assert rerendered(tmp_path, numbered(made)) == [None]
 
 
+def test_an_incomplete_response_may_lack_parts_of_a_summary(tmp_path: Path) -> None:
+    made = stream([reasoning(["One"]), message("Once upon"), incomplete()], **SEARCHING)
+    made["events"] = [event for event in made["events"] if event["event"] != "response.reasoning_summary_text.delta"]
+    assert rerendered(tmp_path, numbered(made)) == [None]
+
+
 def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
     """Return a recording of these days, whose `response.created` has other members: `gone` stands for an absent member."""
     merged = {**made["events"][0]["data"]["response"], **response}
