@@ -178,11 +178,16 @@ def may_come_of_silence(call: pytest.CallInfo[None], world: World) -> bool:
     )
 
 
-def list_not_started(error: BaseException) -> tuple[str, ...]:
-    """List the coroutines in the project's frames of an error that nobody has awaited, as Python warns about them."""
+def close_not_started(error: BaseException) -> tuple[str, ...]:
+    """List the coroutines in the project's frames of an error that nobody has awaited, as Python warns about them.
+
+    They are closed: Python would warn when the error is forgotten, which may be in another test.
+    """
     frames = project_frames(frame for frame, _ in walk_tb(error.__traceback__))
     values = (value for frame in frames for value in frame.f_locals.values())
-    waiting = (value for value in values if iscoroutine(value) and getcoroutinestate(value) == CORO_CREATED)
+    waiting = [value for value in values if iscoroutine(value) and getcoroutinestate(value) == CORO_CREATED]
+    for coroutine in waiting:
+        coroutine.close()
     return tuple(dict.fromkeys(f"coroutine '{value.__qualname__}' was never awaited" for value in waiting))
 
 

@@ -12,12 +12,12 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.cassettes import compare_with_recording, judge_cassette, note_outcome
 from harness.pytest_plugin.causes import (
+    close_not_started,
     describe_reached,
     explain_call,
     explain_setup,
     fail_for,
     hide_library_frames,
-    list_not_started,
     may_come_of_silence,
     note_causes,
     wait_for_hang_up,
@@ -101,8 +101,9 @@ def explain_report(
     compare_with_recording(item, report)
     if world and report.failed:
         is_silent = not world.exchanges and not world.strays
-        if is_silent and call.excinfo and not world.not_awaited:
-            world.not_awaited = list_not_started(call.excinfo.value)
+        waiting = close_not_started(call.excinfo.value) if call.excinfo else ()
+        if is_silent:
+            world.not_awaited = world.not_awaited or waiting
         wait_for_hang_up(call, world)
         is_cause = bool(call.excinfo and isinstance(call.excinfo.value, HarnessError)) or is_live_api_refused(item)
         is_cause = is_cause or (is_silent and (_has_explored(world) or not may_come_of_silence(call, world)))
