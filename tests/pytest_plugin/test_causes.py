@@ -1,7 +1,10 @@
 """Hints at errors of Python and of the SDK that come from how a test was set up."""
 
+import gc
+
 import pytest
 
+from harness.pytest_plugin.causes import close_not_started
 from tests.support.inner_run import Run
 
 PLUGIN = """
@@ -265,3 +268,19 @@ def test_a_comparison_is_followed_by_the_path(run):
 
 def test_other_comparisons_are_left_alone(run):
     run("def test_it(mock):\n    assert [1] == [2]").shows(failed=1).hides("*the path*")
+
+
+def test_a_coroutine_of_a_failed_test_is_named_and_closed_so_that_no_later_test_is_blamed(recwarn):
+    async def agent():
+        raise AssertionError("never awaited")
+
+    def parse():
+        waiting = agent()
+        return int(str(waiting))
+
+    with pytest.raises(ValueError, match="invalid literal") as failed:
+        parse()
+    assert close_not_started(failed.value) == (f"coroutine '{agent.__qualname__}' was never awaited",)
+    del failed
+    gc.collect()
+    assert not recwarn.list
