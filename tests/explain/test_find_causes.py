@@ -14,7 +14,7 @@ from harness.faults import cut, http_error, rate_limit, server_error
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
-from tests.support.in_process import send
+from tests.support.in_process import asked, send
 from tests.support.reports import KEY, ask, fill_case, make_mock
 
 USER = {"role": "user", "content": "hi"}
@@ -40,10 +40,6 @@ def post(world):
         return send(api, call, body, key="sk-test")
 
     return post
-
-
-def asked(given, **members):
-    return {"model": "gpt-4.1", "input": given, **members}
 
 
 # Causes

@@ -6,7 +6,7 @@ from harness.explain.refusal import describe_sent_part, explain_request, resolve
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.mock_api import MockApi
 from tests.support import in_process
-from tests.support.in_process import KEY, post
+from tests.support.in_process import KEY, asked, post
 from tests.support.tools import functions
 
 USER = {"role": "user", "content": "hi"}
@@ -244,10 +244,6 @@ def send():
         return world.exchanges[-1]
 
     return send
-
-
-def asked(given, **members):
-    return {"model": "gpt-4.1", "input": given, **members}
 
 
 @pytest.mark.parametrize(

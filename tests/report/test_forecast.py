@@ -160,6 +160,10 @@ def test_deployments_of_azure_have_no_forecast() -> None:
     assert list(Outlook("all", "gpt-6.2-sol").findings(sent, World(), 1)) == []
 
 
+def test_nothing_is_asked_without_a_day_and_a_model() -> None:
+    assert [bool(asked) for asked in (Outlook(), Outlook(by="all"), Outlook(model="o3"))] == [False, True, True]
+
+
 def test_a_day_has_to_be_one() -> None:
     with pytest.raises(ConfigError, match=r"--forecast: 'soon' is not a date"):
         Outlook.parse("soon", "", "--forecast")

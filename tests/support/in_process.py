@@ -41,9 +41,14 @@ def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, *
     return send(api, f"POST {path}", body, headers, key)
 
 
+def asked(input: Any = "hi", **members: Any) -> dict[str, Any]:
+    """Return the body of a request for a response."""
+    return {"model": "gpt-4.1", "input": input, **members}
+
+
 def ask(api: MockApi, input: Any = "hi", key: str = KEY, path: str = "/v1/responses", **members: Any) -> Answer:
     """Return the answer to a request for a response."""
-    return post(api, {"model": "gpt-4.1", "input": input, **members}, path, key)
+    return post(api, asked(input, **members), path, key)
 
 
 def post_form(client: Client, path: str, files: Any, fields: Any = None) -> Answer:

@@ -13,7 +13,7 @@ import yaml
 from harness.ending import empty, failed, incomplete
 from harness.faults import http_error
 from harness.items import function_call, message
-from harness.viewer.copies import error_of, write_test
+from harness.viewer.copies import error_of, step_turn, write_test
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.lines import python_value
 from tests.support.in_process import user
@@ -84,6 +84,12 @@ def test_an_error_of_the_script_is_copied_as_a_turn(asked: Asked) -> None:
     asked.mock.script(http_error(503, "Busy."))
     asked.ask("hi")
     assert copied(asked, "turn_python") == 'mock.script(http_error(503, "Busy."))'
+
+
+@pytest.mark.parametrize(("generate", "lines"), [(False, []), (True, [{"empty": {}}])])
+def test_the_warm_up_of_a_websocket_is_copied_as_no_turn(generate: bool, lines: list[Any]) -> None:
+    answer = {"object": "response", "status": "completed", "output": []}
+    assert step_turn("WS", "/responses", {"generate": generate}, 200, answer, "") == lines
 
 
 def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:

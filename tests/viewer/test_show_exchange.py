@@ -30,7 +30,7 @@ from harness.world.route import Turn
 from harness.world.world import World
 from tests.support.processes import wait_until
 from tests.support.recordings import HI, over_http, sse
-from tests.support.shown import Asked
+from tests.support.shown import Asked, read
 
 
 def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> None:
@@ -38,8 +38,10 @@ def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> 
     asked.mock.script("One.", "Two.")
     asked.ask("hi", instructions="You are ops.")
     asked.ask(17)
+    asked.send("POST", "/responses", b'{"model": ')
     case = asked.show()
-    first, second = case.exchanges
+    first, second, third = case.exchanges
+    assert read(case, third.number, "request") == '{"model": '
     assert first.edge.arrived == 0
     assert second.edge.arrived is not None
     assert first.edge.arrived <= (first.edge.last_byte or 0) <= second.edge.arrived
