@@ -159,6 +159,7 @@ def test_nothing_is_open_of_a_model_that_the_api_does_not_serve_or_has_dropped_u
 def test_the_page_of_a_model_has_its_prices_by_day_with_their_sources() -> None:
     printed = run_cli("models", "gpt-5.6-sol").stdout
     assert "Dollars per million tokens: input, cached, written to the cache, output" in printed
+    assert "  reasons                         yes  (recorded " in printed
     assert "gpt-5.6-sol from 2026-08-21  4, 0.4, 5, 20  (reported genai-prices 0.2.3; " in printed
 
 

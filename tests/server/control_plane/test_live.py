@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from harness.faults import Gate, pause
-from harness.items import message
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.control_plane import live
 from harness.server.control_plane.access import ControlAccess
@@ -24,12 +23,6 @@ from tests.support.servers.json_client import send
 
 Event = dict[str, Any]
 HI = {"model": "gpt-4.1", "input": "hi"}
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")])) as running:
-        yield running
 
 
 class Stream:

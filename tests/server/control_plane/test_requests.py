@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from inspect import iscoroutinefunction
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from harness.items import message
 from harness.report import judge_world
 from harness.server.control_plane import reads, view
 from harness.server.control_plane.app import CONTROLS
 from harness.server.control_plane.requests import Worker, _render
-from harness.server.http_server import Server, serve_in_thread
-from harness.server.mock_api import MockApi
+from harness.server.http_server import Server
 from tests.support.servers.json_client import create, send
 
 ON_THE_LOOP = ["/health", "/metrics", "/worlds", "/events", "/view/run", "/view/case", "/waiting"]
@@ -33,12 +30,6 @@ class Held:
         self.begun.set()
         assert self.free.wait(20)
         return self.function(*args, **given)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")])) as running:
-        yield running
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The viewer of a running server: its page, its data, and acts on a World by its name."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -20,12 +19,6 @@ from tests.support.processes import wait_until
 from tests.support.servers.json_client import send
 
 HI = {"model": "gpt-4.1", "input": "hi"}
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")])) as running:
-        yield running
 
 
 def shown_run(server: Server) -> Run:

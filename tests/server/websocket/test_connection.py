@@ -80,17 +80,13 @@ def test_a_socket_that_has_ended_leaves_nothing_to_collect(server: Server) -> No
 
 
 class TestAnUpgrade:
-    @pytest.mark.parametrize(
-        ("key", "words"),
-        [("", "Missing bearer or basic authentication in header"), ("nope", "Incorrect API key provided: nope.")],
-    )
-    def test_an_upgrade_without_a_key_is_refused_as_http(self, server: Server, key: str, words: str) -> None:
+    def test_an_upgrade_with_a_wrong_key_is_refused_as_http(self, server: Server) -> None:
         with pytest.raises(InvalidStatus) as refused:
-            opened(server, key=key)
+            opened(server, key="nope")
         response = refused.value.response
         assert (response.status_code, response.headers["content-type"]) == (401, "application/json")
         assert response.headers["x-request-id"].startswith("req_")
-        assert words in json.loads(response.body)["error"]["message"]
+        assert "Incorrect API key provided: nope." in json.loads(response.body)["error"]["message"]
 
     @pytest.mark.parametrize(
         ("path", "status", "words"),
@@ -188,22 +184,20 @@ class TestAConnection:
 
 class TestAMessage:
     @pytest.mark.parametrize(
-        ("said", "code", "words"),
+        ("said", "words"),
         [
-            ("{", "invalid_json", "Invalid body: failed to parse JSON value."),
-            ("x" * 2_000_000, "invalid_json", "Invalid body: failed to parse JSON value."),
-            (b"\x00\xff", "invalid_json", "Invalid body: encountered a unicode decode error"),
-            (b"{}", "missing_required_parameter", "Missing required parameter: 'type'."),
+            ("x" * 2_000_000, "Invalid body: failed to parse JSON value."),
+            (b"\x00\xff", "Invalid body: encountered a unicode decode error"),
         ],
-        ids=["brace", "long", "no utf-8", "object"],
+        ids=["long", "no utf-8"],
     )
     def test_a_message_that_is_no_event_is_answered_by_an_error(
-        self, server: Server, said: str | bytes, code: str | None, words: str
+        self, server: Server, said: str | bytes, words: str
     ) -> None:
         with opened(server) as wire:
             wire.send(said)
             answer = answered(wire)[-1]
-            assert (answer["status"], answer["error"]["code"]) == (400, code)
+            assert (answer["status"], answer["error"]["code"]) == (400, "invalid_json")
             assert answer["error"]["message"].startswith(words)
             wire.send(json.dumps(CREATE))
             assert answered(wire)[-1]["type"] == "response.completed"
