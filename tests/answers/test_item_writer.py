@@ -49,81 +49,82 @@ def own(name, phases):
     return [f"{name}.{phase}" for phase in phases]
 
 
+CODE = [
+    *("code_interpreter_call.in_progress", "code_interpreter_call_code.delta", "code_interpreter_call_code.done"),
+    *("code_interpreter_call.interpreting", "code_interpreter_call.completed"),
+]
+
+
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "told", "announced"),
     [
-        (custom_tool_call("f", "SELECT 1;"), own("custom_tool_call_input", ["delta", "done"])),
-        (file_search_call("a"), own("file_search_call", SEARCHED)),
-        (web_search_call("a"), own("web_search_call", SEARCHED)),
         (
-            code_interpreter_call("2+2"),
-            [
-                *("code_interpreter_call.in_progress", "code_interpreter_call_code.delta"),
-                *("code_interpreter_call_code.done", "code_interpreter_call.interpreting"),
-                "code_interpreter_call.completed",
-            ],
+            function_call("f", '{"a":1}', caller={"type": "program", "caller_id": "call_1"}),
+            own("function_call_arguments", ["delta", "done"]),
+            {"arguments": ""},
         ),
-        (code_interpreter_call(None), own("code_interpreter_call", ["in_progress", "interpreting", "completed"])),
-        (image_generation_call(), own("image_generation_call", [*GENERATED, "partial_image", "completed"])),
-        (image_generation_call(error={"message": "No."}), own("image_generation_call", GENERATED)),
-        (mcp_list_tools("docs"), own("mcp_list_tools", ["in_progress", "completed"])),
-        (mcp_list_tools("docs", error="No."), own("mcp_list_tools", ["in_progress", "failed"])),
-        (mcp_call("docs", "ask"), [*CALLED, "mcp_call.completed"]),
-        (mcp_call("docs", "ask", error="No."), [*CALLED, "mcp_call.failed"]),
-        (mcp_call("docs", "ask", approval_request_id="mcpr_1"), [*CALLED_WITH_LEAVE, "mcp_call.completed"]),
-        (mcp_approval_request("docs", "ask"), []),
-        (computer_call({"type": "screenshot"}), []),
-        (local_shell_call(["ls"]), []),
-        (shell_call(["ls", "pwd"]), [*COMMAND, *COMMAND]),
-        (shell_call_output("call_1", "a", shell_output("b", exit_code=1)), [*CONTENT, *CONTENT]),
-        (shell_call_output("call_1", shell_output("a", "b")), CONTENT),
-        (apply_patch_call(create_file("a", "+")), own("apply_patch_call_operation_diff", ["delta", "done"])),
-        (apply_patch_call(delete_file("a")), []),
-        (apply_patch_call_output("call_1"), []),
-        (tool_search_call({}), []),
-        (tool_search_output([]), []),
-        (program("text(1)"), []),
-        (program_output("call_1", "1"), []),
-        (compaction("gAAAAAB"), []),
+        (custom_tool_call("f", "SELECT 1;"), own("custom_tool_call_input", ["delta", "done"]), {"input": ""}),
+        (
+            file_search_call("a", results=[{"file_id": "file-1"}]),
+            own("file_search_call", SEARCHED),
+            {"queries": [], "results": None},
+        ),
+        (web_search_call("a"), own("web_search_call", SEARCHED), {"action": {"type": "search"}}),
+        (web_search_call(), own("web_search_call", SEARCHED), {}),
+        (code_interpreter_call("1", outputs=["1"]), CODE, {"code": "", "outputs": []}),
+        (code_interpreter_call("1"), CODE, {"code": "", "outputs": None}),
+        (code_interpreter_call(None), [CODE[0], *CODE[3:]], {"code": ""}),
+        (
+            image_generation_call(action="generate"),
+            own("image_generation_call", [*GENERATED, "partial_image", "completed"]),
+            dict.fromkeys(OF_THE_IMAGE, ...),
+        ),
+        (
+            image_generation_call(error={"message": "No."}),
+            own("image_generation_call", GENERATED),
+            {"error": ..., "result": ...},
+        ),
+        (mcp_list_tools("docs", ["a"]), own("mcp_list_tools", ["in_progress", "completed"]), {"tools": []}),
+        (mcp_list_tools("docs", error="No."), own("mcp_list_tools", ["in_progress", "failed"]), {"error": ...}),
+        (
+            mcp_call("docs", "a", '{"a":1}', output="1"),
+            [*CALLED, "mcp_call.completed"],
+            {"arguments": "", "output": None},
+        ),
+        (mcp_call("docs", "a", error="No."), [*CALLED, "mcp_call.failed"], {"arguments": "", "error": None}),
+        (
+            mcp_call("docs", "a", approval_request_id="mcpr_1"),
+            [*CALLED_WITH_LEAVE, "mcp_call.completed"],
+            {"arguments": "", "output": None},
+        ),
+        (mcp_approval_request("docs", "a", '{"a":1}'), [], {}),
+        (computer_call({"type": "screenshot"}), [], {}),
+        (local_shell_call(["ls"], env={"A": "b"}), [], {"action": {"type": "exec", "command": [], "env": {}}}),
+        (shell_call(["ls", "pwd"], max_output_length=9), [*COMMAND, *COMMAND], {"action": NO_COMMAND}),
+        (
+            shell_call_output("call_1", "a", shell_output("b", exit_code=1)),
+            [*CONTENT, *CONTENT],
+            {"status": "in_progress", "output": []},
+        ),
+        (shell_call_output("call_1", shell_output("a", "b")), CONTENT, {"status": "in_progress", "output": []}),
+        (
+            apply_patch_call(create_file("a", "+")),
+            own("apply_patch_call_operation_diff", ["delta", "done"]),
+            {"operation": {"type": "create_file", "diff": "", "path": "a"}},
+        ),
+        (apply_patch_call(delete_file("a")), [], {}),
+        (apply_patch_call_output("call_1", "a"), [], {"status": "completed"}),
+        (tool_search_call({"paths": ["f"]}), [], {"arguments": {}}),
+        (tool_search_output([{"type": "web_search"}]), [], {}),
+        (program("text(1)"), [], {"code": ""}),
+        (program_output("call_1", "1"), [], {"status": "completed", "result": ""}),
+        (compaction("gAAAAABfbG9uZw"), [], {}),
     ],
     ids=lambda value: getattr(value, "type", ""),
 )
-def test_the_events_of_a_kind(made, told):
+def test_a_kind_is_announced_and_has_its_events(made, told, announced):
     stream = streamed(made)
     assert between(stream) == ["output_item.added", *told, "output_item.done"]
-
-
-@pytest.mark.parametrize(
-    ("made", "announced"),
-    [
-        (function_call("f", '{"a":1}', caller={"type": "program", "caller_id": "call_1"}), {"arguments": ""}),
-        (file_search_call("a", results=[{"file_id": "file-1"}]), {"queries": [], "results": None}),
-        (web_search_call("a"), {"action": {"type": "search"}}),
-        (web_search_call(), {}),
-        (code_interpreter_call("1", outputs=["1"]), {"code": "", "outputs": []}),
-        (code_interpreter_call("1"), {"code": "", "outputs": None}),
-        (image_generation_call(action="generate"), dict.fromkeys(OF_THE_IMAGE, ...)),
-        (mcp_list_tools("docs", ["a"]), {"tools": []}),
-        (mcp_list_tools("docs", error="No."), {"error": ...}),
-        (mcp_call("docs", "a", '{"a":1}', output="1"), {"arguments": "", "output": None}),
-        (mcp_call("docs", "a", error="No."), {"arguments": "", "error": None}),
-        (mcp_approval_request("docs", "a", '{"a":1}'), {}),
-        (computer_call({"type": "screenshot"}), {}),
-        (local_shell_call(["ls"], env={"A": "b"}), {"action": {"type": "exec", "command": [], "env": {}}}),
-        (shell_call("ls", max_output_length=9), {"action": NO_COMMAND}),
-        (shell_call_output("call_1", "a"), {"status": "in_progress", "output": []}),
-        (apply_patch_call(create_file("a", "+")), {"operation": {"type": "create_file", "diff": "", "path": "a"}}),
-        (apply_patch_call_output("call_1", "a"), {"status": "completed"}),
-        (tool_search_call({"paths": ["f"]}), {"arguments": {}}),
-        (tool_search_output([{"type": "web_search"}]), {}),
-        (program("text(1)"), {"code": ""}),
-        (program_output("call_1", "1"), {"status": "completed", "result": ""}),
-        (compaction("gAAAAABfbG9uZw"), {}),
-    ],
-    ids=lambda value: getattr(value, "type", ""),
-)
-def test_how_a_kind_is_announced(made, announced):
-    stream = streamed(made)
     done = stream[-2]["item"]
     expected = {**done, **({"status": "in_progress"} if "status" in done else {}), **announced}
     assert stream[2]["item"] == {name: value for name, value in expected.items() if value is not ...}

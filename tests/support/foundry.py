@@ -1,5 +1,6 @@
 """Asks a mock at the address of one Foundry project, or of Azure OpenAI, without a network, as a client of previews does."""
 
+import re
 from typing import Any
 
 from harness.core.exchange import Answer, Json
@@ -21,6 +22,11 @@ HEADERS = {
     "foundry-features": ",".join(f"{feature}=V1Preview" for feature in FEATURES),
     "host": "harness.test",
 }
+NOT_200 = re.compile(
+    r"201 (PUT .*|POST .*(/sessions|_jobs|/skills(:import)?))|202 POST .*(:update_memories|/mcp)"
+    r"|204 (DELETE .*|POST .*:(enable|disable|stop))"
+)
+"""What succeeds with another status than 200."""
 OLD_DAY, NEW_DAY = "2026-02-12", "2026-06-26"
 
 
@@ -44,7 +50,10 @@ class ProjectClient:
         method, _, path = call.partition(" ")
         path = f"{self.root}{path}"
         version = {} if "/openai/v1" in path else {"api-version": "v1"}
-        return send(self.api, f"{method} {path}", body, {**HEADERS, **(headers or {})}, "", **{**version, **query})
+        with_key = {**HEADERS, **(headers or {})}
+        answer = send(self.api, f"{method} {path}", body, with_key, "", **{**version, **query})
+        assert answer.status == 200 or answer.status >= 400 or NOT_200.fullmatch(f"{answer.status} {call}")
+        return answer
 
     def get(self, path: str, /, **query: str) -> Any:
         """Return the body of what is there."""

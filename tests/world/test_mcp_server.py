@@ -7,6 +7,7 @@ import pytest
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete
+from harness.faults import make_delay
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, reasoning
 from harness.world.mcp_server import McpServer, ToolError, build_server, needs_approval
 from harness.world.scripting.document import parse_sent_script
@@ -493,10 +494,11 @@ def test_a_stream_tells_the_same(team):
 
 
 def test_what_breaks_off_after_a_call_breaks_off_after_the_approval(team):
-    team.mock.script([DEPLOY, message("v2 is"), incomplete()])
+    team.mock.script([DEPLOY, message("v2 is"), incomplete(), make_delay(7)])
     asked = team.ask()
-    assert asked.body["status"] == "completed"
-    assert team.answer(asked, True).body["status"] == "incomplete"
+    assert (asked.body["status"], asked.delivery.delay) == ("completed", 7)
+    done = team.answer(asked, True)
+    assert (done.body["status"], done.delivery) == ("incomplete", None)
 
 
 def test_a_response_that_fails_after_the_call_has_made_it(team):

@@ -12,7 +12,7 @@ from harness.core.exchange import Request
 from harness.ending import incomplete
 from harness.items import function_call, message
 from harness.items.kind import Item
-from harness.world.script import Script
+from harness.world.script import Script, remove_waiting
 from tests.support.calls import answer, ask, texts
 
 
@@ -158,6 +158,10 @@ class TestRepeatedTurns:
         script = scripted(message("a"), lambda request: message(request.body["input"]), repeat=True)
         assert [answer(script, word) for word in ("1", "2", "3", "4")] == ["a", "2", "a", "4"]
         assert script.unused == []
+        script.add(["x", "y"], repeat=True)
+        script.next(ask())
+        remove_waiting(script, "0.0", "")
+        assert answer(script) == "x"
 
     def test_repeated_turns_that_no_request_took_are_unused(self) -> None:
         script = Script()

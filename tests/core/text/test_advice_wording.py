@@ -6,7 +6,7 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
-from harness.core.advice_wording import JSON, PYTHON, PYTHON_FILE, render_json
+from harness.core.advice_wording import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, render_json
 from harness.explain.render import render_verdict
 from harness.items import message
 from harness.report.judge_world import judge_world
@@ -44,6 +44,46 @@ def test_the_fix_of_every_rule_has_words_without_python(rule):
 )
 def test_a_change_of_the_account_is_a_member_of_a_document(fix, words):
     assert JSON.word_fix(fix) == words
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "unused", "losses", "client", "refusals"),
+    [
+        (
+            PYTHON,
+            '@pytest.mark.harness(unused="allow")',
+            ['@pytest.mark.harness(losses=["a", "b"])', '@pytest.mark.harness(losses="allow")'],
+            'with mock.allows("a"): …, or for a whole test\n@pytest.mark.harness(client=["a"])',
+            'with mock.refuses("a"): …, or for a whole test\n@pytest.mark.harness(refusals=["a", "b"])',
+        ),
+        (
+            JAVASCRIPT,
+            'useMock({ unused: "allow" })',
+            ['useMock({ losses: ["a", "b"] })', 'useMock({ losses: "allow" })'],
+            'useMock({ client: ["a"] })',
+            'await mock.refuses("a", …), or for a whole file\nuseMock({ refusals: ["a", "b"] })',
+        ),
+        (
+            JSON,
+            "GET /_harness/report?unused=allow",
+            ["GET /_harness/report?losses=allow"] * 2,
+            '{"client": ["a"]}',
+            'POST /_harness/expect {"refusals": ["a", "b"]}, before the request',
+        ),
+        (
+            JSON.for_command(),
+            "responses-harness serve --unused allow -- …",
+            ["responses-harness serve --losses a,b -- …", "responses-harness serve --losses allow -- …"],
+            "responses-harness serve --client a -- …",
+            "responses-harness serve --refusals a,b -- …",
+        ),
+    ],
+)
+def test_advice_says_what_allows_a_finding(vocabulary, unused, losses, client, refusals):
+    assert vocabulary.allow_unused == unused
+    assert [vocabulary.allow_losses(ids) for ids in (["a", "b"], [])] == losses
+    assert vocabulary.allow_client(["a"]) == client
+    assert vocabulary.expect_refusals(["a", "b"]) == refusals
 
 
 def test_a_request_without_a_turn_is_answered_in_json():
