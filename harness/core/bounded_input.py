@@ -69,9 +69,7 @@ class BoundedFile:
 
     def read_rest(self, head: bytes) -> bytes:
         """Read the rest of the content and return it after `head`, which was read before."""
-        if not self._packed and self._size > self.limit:
-            raise self._too_large("it has")
-        # The decompressed size is unknown until it is read: stop at the limit instead of reading everything.
+        # A decompressed size is unknown until it is read: stop at the limit instead of reading everything.
         pieces, length = [head], len(head)
         while length <= self.limit and (piece := self._note(self._stream.read(1 << 20))):
             pieces.append(piece)

@@ -231,6 +231,9 @@ RIGHT = {
     "references": ask(
         "P > A C", ["P", *({"type": "item_reference", "id": f"{{0.output.{number}.id}}"} for number in (0, 1)), "O > A"]
     ),
+    "one of two prompts with the same answer": ask(
+        "N > A2", "N A2 P > A", ["N A2", user("Ship v2, please. It is noon."), "> A"], "N A2 P A N3"
+    ),
     "what only a refused request held": ask("P > C", ["P C O", output("call_9")], ["P C", output(value="")]),
 }
 
@@ -270,6 +273,10 @@ FOUND = {
     "a call that comes back as one of another kind": (
         ask("P > C", ["P", {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}]),
         ["call-altered"],
+    ),
+    "another prompt after a long answer where the beginning is left out": (
+        ask(["P", assistant(f"{TEXT} Soon."), "N > A"], [assistant(f"{TEXT} Soon."), user("[object Object]"), "A N"]),
+        ["prompt-altered"],
     ),
     "an approval that is left out though its answer is there": (
         ask(["P >", *ASKED_FOR_LEAVE], ["P", APPROVED]),

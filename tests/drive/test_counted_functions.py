@@ -103,9 +103,10 @@ def test_a_tool_that_ran_is_answered_with_what_it_returned_or_a_framework_makes_
     assert answered(client, text) == []
 
 
+@pytest.mark.parametrize("returned", ["v2 is live", {"told": ["v2 is live"]}])
 @pytest.mark.parametrize("text", [SKIPPED, "interrupted", "ok", "v3 is live"])
-def test_a_tool_that_ran_is_not_answered_with_another_text(client: Client, text: str) -> None:
-    counted(deploy)("v2")
+def test_a_tool_that_ran_is_not_answered_with_another_text(client: Client, text: str, returned: Any) -> None:
+    counted(returning(returned))("v2")
     assert answered(client, text) == [
         "function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "
         f'"{text}", but deploy returned "v2 is live"'

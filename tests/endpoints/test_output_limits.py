@@ -63,6 +63,11 @@ class TestMaxOutputTokens:
         assert [note["end_index"] for note in part["annotations"]] == [2]
         assert "".join(entry["token"] for entry in part["logprobs"]) == SIXTEEN
 
+    def test_max_output_tokens_drops_a_part_that_has_no_word_left(self, client: Client) -> None:
+        for limit, left in (16, [SIXTEEN]), (17, [SIXTEEN, "One"]):
+            client.mock.script(message(SIXTEEN, "One two."))
+            assert [part["text"] for part in cut(client, limit).body["output"][0]["content"]] == left
+
     def test_max_output_tokens_cuts_a_refusal(self, client: Client) -> None:
         client.mock.script(message(refusal(WORDS)))
         assert cut(client).body["output"][0]["content"] == [{"type": "refusal", "refusal": SIXTEEN}]

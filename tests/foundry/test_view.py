@@ -158,11 +158,17 @@ class TestAListOfResponses:
         }
 
     def test_a_list_of_responses_had_other_members_before_2026_02_13(self) -> None:
-        project = Project("2026-01-30")
-        project.respond()
-        [listed] = self.ask(project)["data"]
-        assert list(listed)[-4:] == ["usage", "parallel_tool_calls", "conversation", "structured_inputs"]
-        assert list(listed["output"][0])[:5] == ["type", "id", "created_by", "partition_key", "status"]
+        for day, names in (
+            (OLD_DAY, ["created_by", "partition_key", "status"]),
+            ("2026-02-13", ["response_id", "partition_key", "role"]),
+        ):
+            project = Project(day)
+            project.respond()
+            [listed] = self.ask(project)["data"]
+            assert list(listed["output"][0])[2:5] == names
+            assert (list(listed)[-4:] == ["usage", "parallel_tool_calls", "conversation", "structured_inputs"]) is (
+                day == OLD_DAY
+            )
 
     def test_a_list_of_responses_is_no_part_of_openais_api(self) -> None:
         assert send(Project().api, "GET /v1/responses", key="mine").status == 405

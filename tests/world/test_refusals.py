@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+import pytest
+
 from harness.report.judge_world import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -55,6 +57,12 @@ def test_one_costs_the_same_however_many_worlds_there_are() -> None:
             api.open(f"sk-{number}")
         references.append(sys.getrefcount(ask(api, key="wrong")))
     assert references[0] == references[1]
+
+
+def test_one_at_another_address_is_not_what_a_message_expects() -> None:
+    api = MockApi()
+    with pytest.raises(AssertionError, match="No request was refused by"), api.open("sk-one").refuses("No such model"):
+        send(api, "GET /v1/nothing", key="sk-one")
 
 
 def test_a_large_body_is_not_kept() -> None:

@@ -225,6 +225,10 @@ def test_what_cannot_be_decoded_is_flagged(said: Any, headers: dict[str, str]) -
     assert decode_answer(said, headers)[:3] == (None, None, UNDECODED)
 
 
+def test_what_is_not_base64_is_its_own_bytes() -> None:
+    assert [bodies.decode_base64(said) for said in ("aGk=", "é", b"a")] == [b"hi", "é".encode(), b"a"]
+
+
 def test_a_json_error_in_place_of_a_stream_is_json() -> None:
     assert decode_answer(b'{"error": {}}', EVENTS).body == {"error": {}}
 

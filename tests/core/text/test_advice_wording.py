@@ -78,6 +78,7 @@ def test_a_change_of_the_account_is_a_member_of_a_document(fix, words):
             "responses-harness serve --refusals a,b -- …",
         ),
     ],
+    ids=["python", "javascript", "json", "command"],
 )
 def test_advice_says_what_allows_a_finding(vocabulary, unused, losses, client, refusals):
     assert vocabulary.allow_unused == unused
@@ -146,6 +147,7 @@ def test_a_value_that_json_cannot_say_is_shown_all_the_same():
     ("turn", "problem"),
     [
         ([{"incomplete": "max_output_tokens"}, {"message": "x"}], "A turn is items, then an ending, then faults: "),
+        ([{"incomplete": "max_output_tokens"}, {"failed": {}}], "A turn is items, then an ending, then faults: "),
         ([{"cut": {"after": 4}}, {"message": "x"}], "A turn is items, then an ending, then faults: "),
         ([{"message": "x"}, {"rate_limit": {"after": "1s"}}], "An error such as `rate_limit` is an answer by itself."),
         ([{"message": 4}], "text is 4. Pass a string, or a list of strings: the exact deltas to stream."),
