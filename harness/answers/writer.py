@@ -46,9 +46,9 @@ class ResponseEvents(Sequence[Json]):
     """
 
     response: Json
-    items: Sequence[Item | None] = ()
-    is_padded: bool = True
-    background: bool = False
+    items: Sequence[Item | None]
+    is_padded: bool
+    background: bool
     _count: int = field(default=-1, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Json]:

@@ -160,5 +160,4 @@ def read_answer_by_schema(body: Any, dialect: str) -> Any:
 
 
 def _complete(body: Json) -> Json:
-    left_out = OPTIONAL_MEMBERS.get(str(body.get("object")), {})
-    return {**left_out, **body} if left_out.keys() - body.keys() else body
+    return {**OPTIONAL_MEMBERS.get(str(body.get("object")), {}), **body}

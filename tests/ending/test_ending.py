@@ -91,6 +91,7 @@ class TestFailed:
         ("code", "status", "kind"),
         [
             ("server_error", 500, "server_error"),
+            ("vector_store_timeout", 500, "server_error"),
             ("rate_limit_exceeded", 429, "tokens"),
             ("insufficient_quota", 429, "insufficient_quota"),
             ("invalid_prompt", 400, "invalid_request_error"),

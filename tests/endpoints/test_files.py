@@ -160,6 +160,11 @@ class TestInput:
     def test_what_a_key_without_files_names_is_let_be(self, client):
         assert client.ask(asking("file-elsewhere")).status == 200
 
+    def test_one_that_is_presumed_has_its_name_or_else_its_id(self, client):
+        for name in "a.pdf", "":
+            client.world.uploads.presume(f"file-{name}", name=name)
+            assert client.world.uploads.file(f"file-{name}").object["filename"] == (name or "file-")
+
     def test_an_id_begins_with_file(self, client):
         words = "Invalid 'input[0].content[1].file_id': 'F0BGSHE3JGJ'. Expected an ID that begins with 'file'."
         told = error(client.ask(asking("F0BGSHE3JGJ", "input_image")))

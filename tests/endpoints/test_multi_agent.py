@@ -39,6 +39,11 @@ def test_a_disabled_beta_changes_nothing(client):
     assert {"agent", "phase"}.isdisjoint(item)
 
 
+def test_a_message_to_an_agent_has_no_status(client):
+    client.mock.script([agent_message("/root", "/root/a"), message("ok")])
+    assert ["status" in item for item in ask(client).body["output"]] == [False, True]
+
+
 def test_a_phase_of_the_script_stays(client):
     client.mock.script([message("Well…", phase="commentary"), message("ok")])
     assert [item["phase"] for item in ask(client).body["output"]] == ["commentary", "final_answer"]

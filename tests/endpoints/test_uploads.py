@@ -1,5 +1,6 @@
 """`/uploads`: a file in parts, from its announcement to the file that the input of a response names."""
 
+import re
 from hashlib import md5
 from typing import Any
 
@@ -29,6 +30,7 @@ def test_an_upload_is_answered_with_its_object(client):
     now = client.world.now
     shown = {name: ANNOUNCED[name] for name in ("bytes", "filename", "purpose")}
     times = {"created_at": now, "expires_at": now + 3600}
+    assert re.fullmatch("upload_[0-9a-f]{32}", body["id"])
     assert body == {"id": body["id"], "object": "upload", "status": "pending", "file": None, **shown, **times}
 
 

@@ -169,6 +169,10 @@ class TestAKind:
         assert flag in refused.body["error"]["message"]
         assert project.ask("POST /agents/helper/versions", body, {"foundry-features": flag}).status == 200
 
+    def test_has_a_name_of_letters_digits_and_hyphens(self, project: ProjectClient) -> None:
+        refused = project.ask("POST /agents/my_agent/versions", {"definition": {"kind": "prompt", "model": "mine"}})
+        assert (refused.status, refused.rule) == (400, "agent_name_invalid")
+
     def test_that_is_external_has_neither_identities_nor_an_endpoint(self, project: ProjectClient) -> None:
         body = {"definition": {"kind": "external", "otel_agent_id": "x"}}
         made = project.ask("POST /agents/helper/versions", body).body

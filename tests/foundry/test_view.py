@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.api.http.dialects import FOUNDRY, OPENAI
+from harness.contract.check import check_answer
 from harness.core.exchange import Answer, Json
 from harness.ending import incomplete
 from harness.items import code_interpreter_call, created_by, function_call, message, web_search_call
@@ -178,6 +180,11 @@ class TestAListOfResponses:
         project.respond()
         project.ask("POST /responses", {"model": "gpt-5.2", "input": "hi", "reasoning": {"effort": "low"}})
         assert [response.get("reasoning") for response in self.ask(project)["data"]] == [{"effort": "low"}, None]
+
+
+def test_an_answer_of_a_project_may_lack_members_that_openais_has(project: Project) -> None:
+    lacking = {name: value for name, value in project.respond().body.items() if name != "tools"}
+    assert [check_answer("Response", lacking, dialect=name) is None for name in (FOUNDRY, OPENAI)] == [True, False]
 
 
 class TestATool:
