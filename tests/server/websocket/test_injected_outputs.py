@@ -55,6 +55,7 @@ def test_it_waits_for_approvals_too() -> None:
     assert inject(session, id, [{"type": "function_call_output", "call_id": "call_1", "output": "1"}]) == [
         "response.inject.created"
     ]
+    assert api.worlds[KEY].exchanges[1].request.body["previous_response_id"] == id
     approval = {"type": "mcp_approval_response", "approval_request_id": stored["id"], "approve": False}
     assert inject(session, id, [approval])[-1] == "response.completed"
 
