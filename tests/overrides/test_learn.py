@@ -101,6 +101,8 @@ class TestWhatTheApiRefused:
     def test_names_a_value_only_where_its_words_quote_it(self, learn: Learn) -> None:
         printed = learn(refused("Unsupported value: 'auto' is never auto.", "truncation", truncation="auto"))
         assert "refused: 400 Unsupported value: '{value}' is never auto." in printed
+        printed = learn(refused("'truncation' is off: no truncation.", "truncation", truncation="auto"))
+        assert "refused: 400 '{path}' is off: no truncation." in printed
 
     def test_becomes_a_refusal_in_its_words(self, learn: Learn) -> None:
         said = "Unsupported value: 'auto' is not supported with the 'gpt-4.1' model."

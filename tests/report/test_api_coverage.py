@@ -78,6 +78,11 @@ def test_a_refusal_stops_at_the_rule_that_refused() -> None:
     assert not [id for id in found if RULES[id].check and RULES[id].area == "tools"]
 
 
+def test_rules_after_the_one_that_refused_are_not_counted() -> None:
+    found = rules(previous_response_id="resp_" + "0" * 50)
+    assert [id for id in RULES if id in found and RULES[id].check][-1] == "previous_response_not_found"
+
+
 def test_a_body_that_is_no_json_is_held_to_no_rule_about_forms() -> None:
     mock = make_mock()
     post(mock, b"{")

@@ -4,10 +4,7 @@ import orjson
 import pytest
 
 from harness.items import message, reasoning
-from tests.support.clients.unscripted import (
-    KEY,
-    Conversation,
-)
+from tests.support.clients.unscripted import KEY, Conversation
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -19,9 +16,9 @@ def test_a_context_past_its_threshold_is_compacted_after_the_text(stream: bool) 
     assert [item["type"] for item in first["output"]] == ["message", "compaction"]
     second = talk.ask("And?", previous_response_id=first["id"]).body
     assert [item["type"] for item in second["output"]] == ["message"]
-    assert talk.types([{"role": "user", "content": long}, *first["output"], {"role": "user", "content": "And?"}]) == [
-        "message"
-    ]
+    asked = {"role": "user", "content": long}
+    assert talk.types([asked, *first["output"], {"role": "user", "content": "And?"}]) == ["message"]
+    assert talk.types([first["output"][-1], asked]) == ["message", "compaction"]
 
 
 def test_a_trigger_compacts_and_nothing_else() -> None:

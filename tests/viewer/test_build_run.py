@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from harness.core.errors import ConfigError
 from harness.report.report import RunFacts
-from harness.viewer.build_run import assemble_run, compare_runs, pair_cases
+from harness.viewer.build_run import assemble_run, collect_facts, compare_runs, pair_cases
 from harness.viewer.compared import Comparison
 from harness.viewer.page_data import CaseRow, Outcome, Run, ShownCause, ShownCell, ShownExamination
 
@@ -140,6 +141,11 @@ class TestExaminations:
             ConfigError, match=f"only the {'earlier ' if swapped else ''}run is an examination of clients"
         ):
             compare_runs(run, earlier, "before")
+
+
+def test_a_run_names_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.argv", ["/lib/harness/__main__.py", "verify", "a b"])
+    assert collect_facts("verify", tmp_path, 0, 0).command == "harness verify 'a b'"
 
 
 def test_a_run_has_the_sections_of_the_manual_that_its_causes_name() -> None:

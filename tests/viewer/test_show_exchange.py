@@ -12,7 +12,7 @@ import pytest
 
 from harness.answers.encode import encode_event
 from harness.api.responses import SOCKET
-from harness.core.delivery import Delivery, Gate, Pause
+from harness.core.delivery import Delivery, Gate, Pause, SendTimes
 from harness.faults import chunks, cut, framing, pause
 from harness.items import message
 from harness.report.report import RunFacts
@@ -133,6 +133,14 @@ def served() -> Iterator[World]:
         wire.getresponse().read()
         assert wait_until(lambda: mock.world.edge[1].ended)
         yield mock.world
+
+
+def test_events_after_those_that_went_out_were_not_delivered(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked.mock.script("Hi.")
+    asked.ask("hi", stream=True)
+    monkeypatch.setattr(asked.mock.world, "edge", {1: SendTimes(1.0, 1.0, 1.0, 2, whole=False, ended=True)})
+    shown = asked.show().exchanges[0].events or ()
+    assert [event.delivered for event in shown[:4]] == [True, True, False, False]
 
 
 def test_what_a_server_sent_has_measured_times(served: World, tmp_path: Path) -> None:
