@@ -112,7 +112,7 @@ _Seen = dict[tuple[int, int | type], Any]
 
 
 def _checked_rules(exchange: Exchange, world: World, seen: _Seen) -> Iterator[str]:
-    """Yield the rules that were applied to a request, up to a rule that refused it, except those seen before."""
+    """Yield the rules applied to a request that are not in `seen`, up to the rule that refused it."""
     request, refusing_rule = exchange.request, exchange.answer.rule or ""
     for checked in _requests_to_check(request):
         plan = plan_rules(checked, world)

@@ -270,7 +270,7 @@ _LISTS = ("input", "tools", "output")
 
 
 class _SharedValues:
-    """Replaces the values in bodies that equal earlier ones by these, so that each is in memory, and read, only once.
+    """Replaces values in bodies by equal earlier ones, so that each value is in memory, and read, only once.
 
     A client sends histories, tools and settings again and again.
 

@@ -249,8 +249,8 @@ def _build_row(
         [label(lane) for lane in dict.fromkeys(step.lane for step in steps)],
         *_causes_and_consequences(head, judged, pool),
         [
-            label(shorten(" ".join(filter(None, [step.lane, step.endpoint, *said])), SEARCH_WIDTH))
-            for step, said in zip(steps, lines, strict=True)
+            label(shorten(" ".join(filter(None, [step.lane, step.endpoint, *texts])), SEARCH_WIDTH))
+            for step, texts in zip(steps, lines, strict=True)
         ],
         head.began or began_at(world),
         label(_client_of(world)),

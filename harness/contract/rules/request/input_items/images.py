@@ -155,7 +155,7 @@ def image_not_valid(request: Request) -> bool:
 
 
 def find_invalid_images(request: Request) -> Iterator[str]:
-    """Find the places of the images whose data is none; the error names only `input`."""
+    """Find the places of the images whose data does not decode; the error names only `input`."""
     for place, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
         if not is_valid_image(url.partition(",")[2]):
             yield place
