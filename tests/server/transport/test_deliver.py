@@ -26,6 +26,13 @@ ONCE = message(["Once ", "upon ", "a time."])
 CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Keeps the whole journal."""
+    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")])) as running:
+        yield running
+
+
 @pytest.fixture
 def world(server: Server) -> Iterator[Mock]:
     yield server.api.open(KEY)
