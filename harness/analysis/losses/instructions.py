@@ -7,6 +7,7 @@ from harness.analysis.history.items import answered_id, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, tool_name
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, loss
+from harness.analysis.losses.history import RECENT_REQUESTS
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
@@ -199,7 +200,7 @@ def tools_doubled(request: HistoryRequest, history: History) -> Iterator[LossFac
     for index, tool in enumerate(tools):
         count = tools.count(tool)
         if count > 1 and tools.index(tool) == index:
-            for reply in history.replies:
+            for reply in history.replies[-RECENT_REQUESTS:]:
                 if objects_in(reply.request.body.get("tools")).count(tool) == 1:
                     yield {"at": f"tools[{index}]", "said": reply.number, "tool": tool_name(tool), "count": str(count)}
                     break

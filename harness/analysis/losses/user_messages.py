@@ -17,6 +17,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.request import HistoryRequest, PlacedItem, facts_about
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import PROMPT, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, output, user
+from harness.analysis.losses.history import RECENT_REQUESTS
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -96,7 +97,7 @@ def _find_doubled_instructions(request: HistoryRequest, history: History) -> Ite
     texts = [text for text, _ in told]
     for index, (text, (place, item)) in enumerate(told):
         if text in texts[:index] and len(text) >= SHORTEST_REPEATED:
-            for reply in history.replies:
+            for reply in history.replies[-RECENT_REQUESTS:]:
                 before = [text for text, _ in _leading_instructions(reply.request)]
                 if before.count(text) == 1 and reply.request.item_keys[:1] == request.item_keys[:1]:
                     role, where = as_string(item.get("role")), {"here": "twice", "there": "once"}
