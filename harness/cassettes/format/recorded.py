@@ -196,7 +196,7 @@ _DATA = re.compile(rb"(?:^|[\r\n])data:")
 def find_event_times(chunks: Sequence[Chunk]) -> tuple[float, ...]:
     """Return the seconds from the first data until each event of a stream was complete; empty without times."""
     # Recorders without a clock give all chunks the same time.
-    if len(chunks) < 2 or chunks[0][0] == chunks[-1][0]:
+    if not chunks or chunks[0][0] == chunks[-1][0]:
         return ()
     body, ends = b"".join(data for _, data in chunks), list(accumulate(len(data) for _, data in chunks))
     times, start = [], 0

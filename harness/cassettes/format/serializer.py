@@ -307,7 +307,7 @@ def _split_into_chunks(answer: bytes, arrivals: Iterable[tuple[float, int]]) -> 
         if data:
             chunks.append((last, data))
     # A body that was edited by hand may be longer than the sizes say; no part of it is dropped.
-    if start < len(answer) and chunks:
+    if chunks:
         chunks[-1] = (last, chunks[-1][1] + answer[start:])
     return tuple(chunks) or ((last, answer),)
 

@@ -50,7 +50,6 @@ class Journal:
         self._starts: dict[int, int] = {}
         self._unwritten: dict[int, JournalEntry] = {}
         self._is_header_written = False
-        self._is_synced = True
 
     def read(self) -> None:
         """Read the journal that another recorder has left; a last line that it did not finish does not count."""
@@ -67,11 +66,10 @@ class Journal:
                     self.damaged_count += line.endswith(b"\n")
                 start += len(line)
 
-    def write_header(self, header: CassetteHeader) -> None:
-        """Write the header of the cassette, unless it is there."""
+    def set_header(self, header: CassetteHeader) -> None:
+        """Note the header of the cassette, which is written before the next exchange, unless it is there."""
         self._is_header_written = self._is_header_written and header == self.header
         self.header = header
-        self._write_unwritten()
 
     def append(self, entry: JournalEntry) -> None:
         """Append an exchange; UnicodeError for a text that no file can contain."""
@@ -100,7 +98,6 @@ class Journal:
         except OSError:
             os.ftruncate(self._descriptor, start)
             raise
-        self._is_synced = False
         return start
 
     def _note(self, entry: JournalEntry, start: int) -> None:
@@ -117,8 +114,7 @@ class Journal:
         """Force what was written to the disk."""
         if self._unwritten:
             self._write_unwritten()
-        if self._descriptor is not None and not self._is_synced:
-            self._is_synced = True
+        if self._descriptor is not None:
             with suppress(OSError):
                 os.fsync(self._descriptor)
 
@@ -133,7 +129,7 @@ class Journal:
                 if entry and entry.text:
                     yield entry
 
-    def compose(self, path: Path, *, only_whole: bool) -> int:
+    def compose(self, path: Path, *, only_whole: bool = True) -> int:
         """Write the cassette and return how many exchanges it has; RecordError leaves the file as it was."""
         written = 0
 

@@ -248,7 +248,7 @@ class Recorder:
                 self._mask_late(new, secrets=new)
             plain = decode_bodies(interaction, number)
             self._mask_late(self._scrubber.learn_ids(plain))
-            self._journal.write_header(self._complete_header(number, plain))
+            self._journal.set_header(self._complete_header(number, plain))
             self._append(number, plain, known_secrets([plain]), is_whole)
         except Exception as problem:
             if is_whole:  # one in progress is recorded again
@@ -313,7 +313,7 @@ class Recorder:
             self._journal.remove()
             return
         try:
-            self._journal.compose(self.path, only_whole=True)
+            self._journal.compose(self.path)
         except RecordError as problem:
             lost = self._journal.unwritten_count
             self._journal.close()
@@ -344,7 +344,7 @@ class Recorder:
         """Raise the error of the exchanges that cannot be written, and keep the others in a file of their own."""
         rest = ""
         if self._journal.has_whole():
-            count = self._journal.compose(file := recovered_path(self.path), only_whole=True)
+            count = self._journal.compose(file := recovered_path(self.path))
             rest = f" The other {pluralize(count, 'exchange')} of this recording are in {file.as_posix()}."
         self._journal.remove()
         places = list[str]()

@@ -217,12 +217,10 @@ def _cross_boundaries(texts: Sequence[str]) -> Iterator[str]:
     edges = [_keep_edges(text) for text in texts]
     joined = "".join(edges)
     clean = mask_keys(joined)
-    if clean == joined or len(clean) != len(joined):
+    if clean == joined:
         return
     starts = [0, *accumulate(map(len, edges))]
-    alone = [mask_keys(edge) for edge in edges]
-    if sum(map(len, alone)) != len(joined) or (apart := "".join(alone)) == clean:
-        return
+    apart = "".join(map(mask_keys, edges))
     for row in _MASKED.finditer(clean):
         if clean[slice(*row.span())] != apart[slice(*row.span())]:
             yield from _cut_row(row.span(), joined, starts)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.api.http.bodies import DecodedAnswer, decode_answer, decode_request
-from harness.cassettes.format.messages import INVALID_BODY, encode_body
+from harness.cassettes.format.messages import INVALID_BODY, encode_body, headers_of
 
 JSON = {"content-type": "application/json"}
 PACKED = gzip.compress(b'{"a": 1}', mtime=0)
@@ -36,6 +36,20 @@ def decoded(body: Any) -> DecodedAnswer:
 )
 def test_every_form_has_bytes(body: Any, raw: bytes) -> None:
     assert encode_body(body, {}) == raw
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"A": 1, "b": ["c", "d"]},
+        [{"name": "A", "value": "1"}, {"name": "b", "value": "c, d"}],
+        [{"Key": "A", "value": "1"}, {"name": "b", "Value": {"equalTo": "c, d"}}],
+        [["A", "1"], ["b", "c, d"], ["neither"]],
+        ["A", "1", "b", "c, d", "without a value"],
+    ],
+)
+def test_headers_in_every_form_are_read_by_their_names(value: Any) -> None:
+    assert headers_of(value) == {"a": "1", "b": "c, d"}
 
 
 def test_what_json_cannot_represent_is_neither_json_nor_a_stream() -> None:

@@ -141,7 +141,7 @@ def test_chunks_come_back_as_they_were_cut():
 
 
 def test_a_websocket_is_preserved_as_its_frames():
-    one = socket(("client", {"type": "response.create"}), ("server", {"type": "error", "n": [1]}))
+    one = replace(socket(("client", {"type": "response.create"}), ("server", {"type": "error", "n": [1]})), cut=True)
     text = text_of(one, over_http({}, {}))
     assert parse_cassette(text, "it").interactions == (over_http({}, {}), one)
     assert "from: client" in text

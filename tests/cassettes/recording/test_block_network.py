@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import sys
+import threading
 from importlib import import_module
 
 import aiohttp
@@ -63,7 +64,7 @@ def test_only_some_hosts_may_be_blocked(host):
         with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
             socket.getaddrinfo(host, 443)
         with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com$"):
-            socket.getaddrinfo(host, None)
+            socket.getaddrinfo(host=host, port=None)
         assert socket.getaddrinfo("192.0.2.1", 443)
 
 
@@ -73,9 +74,11 @@ def test_a_tls_peer_is_refused_however_its_address_was_found():
     with block_network(refuse):
         with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com$"):
             context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="api.openai.com")
+        with pytest.raises(NetworkBlocked):
+            context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), False, "api.openai.com")
         left, right = socket.socketpair()
         with left, right, pytest.raises(NetworkBlocked, match=r"not api\.openai\.com$"):
-            context.wrap_socket(left, server_hostname="api.openai.com")
+            context.wrap_socket(left, False, True, True, "api.openai.com")
         assert context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
 
 
@@ -88,10 +91,17 @@ def test_a_loop_that_resolves_in_a_thread_or_in_c_is_blocked(library):
     async def connect_by_name() -> None:
         await asyncio.open_connection("api.openai.com", 443)
 
-    with block_network(refuse), asyncio.Runner(loop_factory=import_module(library).new_event_loop) as runner:
+    def is_blocked(host: str) -> bool:
+        threads.add(threading.current_thread())
+        return True
+
+    threads = set[threading.Thread]()
+    loop_factory = import_module(library).new_event_loop
+    with block_network(refuse, is_blocked), asyncio.Runner(loop_factory=loop_factory) as runner:
         for ask in (resolve, connect_by_name):
             with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
                 runner.run(ask())
+    assert threads == {threading.current_thread()}
 
 
 def test_this_machine_is_reached(tmp_path):

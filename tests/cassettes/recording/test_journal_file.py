@@ -33,7 +33,7 @@ def entry(number, body=None, is_whole=True):
 def left(path, *entries, more=b""):
     """Leave a journal as a recorder that was killed does."""
     journal = Journal(path)
-    journal.write_header(HEADER)
+    journal.set_header(HEADER)
     for one in entries:
         journal.append(one)
     journal.close()
@@ -119,7 +119,7 @@ def test_composing_costs_as_much_as_copying(path):
     for number in range(1, 501):
         journal.append(dumped._replace(number=number))
     with cpu_time() as spent:
-        assert journal.compose(path, only_whole=True) == 500
+        assert journal.compose(path) == 500
     assert spent.seconds < 0.15
 
 
@@ -150,6 +150,6 @@ def test_a_link_in_its_place_is_not_followed(path, tmp_path):
 
 def test_only_whole_exchanges_are_composed_at_the_end(path):
     journal = left(path, entry(1), entry(2, is_whole=False))
-    assert journal.compose(path, only_whole=True) == 1
+    assert journal.compose(path) == 1
     assert os.path.exists(journal.path)
     assert bodies(path) == [b'{"n":1}']

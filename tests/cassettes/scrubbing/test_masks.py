@@ -99,6 +99,12 @@ def test_what_replaces_an_exchange_counts_instead(seen):
     assert holders(seen, "halibut-Ten") == []
 
 
+def test_words_that_came_before_take_no_more_space(seen):
+    size = len(seen._joined)
+    seen.add(3, "tell me of the halibut-Ten", ["swordfish-Nine"])
+    assert len(seen._joined) == size
+
+
 def test_any_part_of_a_word_is_found_wherever_it_is_cut():
     chance, words = random.Random(1), SeenWords()
     texts = ["".join(chance.choices(string.ascii_letters + string.digits, k=chance.randint(6, 60))) for _ in range(50)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
+import yaml
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
@@ -220,6 +221,19 @@ def test_the_gate_names_the_line_of_a_known_value():
     first, *more = secrets_in("a: 1\nb: it is 4gHx0Pq7 .\n", ["4gHx0Pq7"])
     assert first == "line 2: the value of a key, a token or an account"
     assert not any(place.startswith("line ") for place in more)
+
+
+def test_the_gate_names_the_exchange_of_a_key_that_is_spread_over_texts():
+    texts = [{"text": FORMS["key"][:20]}, {"text": FORMS["key"][20:]}]
+    assert "exchange 2: a key that is spread over several texts" in secrets_in(
+        yaml.safe_dump({"interactions": [{}, {"response": texts}]})
+    )
+
+
+def test_the_gate_does_not_say_a_name_that_is_secret():
+    assert [place.partition(":")[0] for place in secrets_in(f"a: {{{FORMS['key']}: {FORMS['key']}}}")] == [
+        *("line 1", "a.(a name)", "a.(…)"),
+    ]
 
 
 @pytest.mark.parametrize("position", slow_except_every(4, SEEN))
@@ -485,6 +499,10 @@ def test_how_many_were_planted():
         ("GROQ_API_KEY=", "0123456789abcdefABCDEF01", "\nHOME=/root"),
         ('password: "', "S3cretPassw0rd-long", '"'),
         ("Protocol=https;AccountKey=", "AbCdEfGhIjKlMnOpQrStUv0123456789+/==", ";EndpointSuffix=core"),
+        ("password=", "a1b2c3", ""),
+        ("api_key=", "abcdef12", ""),
+        ("api_key=", "AbcdefghijklmnopqrsT", ""),
+        ("auth_token=", "abcdef123456", ""),
         ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE00", ""),
     ],
 )
@@ -499,6 +517,8 @@ def test_the_value_of_a_revealing_name_is_hidden(before: str, secret: str, after
         *("hf_model_search_tool", "npm_install_package_version_2", "fw_update_firmware_version_2_now"),
         *("pk-based-lookup-table", "ASIA-PACIFIC-region", "dapi_function_name_long_version_2x"),
         *("max_tokens: 1234567890123456", "token: aVeryLongWordWithoutDigits"),
+        *("password=a1b2c", "password=swordfish", "api_key=abcdef1", "auth_token=abcdef12345"),
+        "api_key=AbcdefghijklmnopqrT",
     ],
 )
 def test_names_of_tools_and_words_stay(name: str) -> None:
