@@ -2,10 +2,11 @@
 
 It samples `--count` changes of each package: a comparison or a condition reversed, a number or truth value altered, a
 statement left out, None returned. One run in a copy of the checkout tells which of the quick tests below `--tests` (those
-of the packages) execute which lines; each change is then tried with those that execute it. A test that fails, or takes
-too much CPU time, has noticed it. What survives is tried with the slow tests of its package, too, if `--slow` is given.
+that mirror the packages) execute which lines; each change is then tried with those that execute it. A test that fails, or
+takes too much CPU time, has noticed it. What survives is tried with the slow tests in the same way if `--slow` is given.
 
-A function is changed in a fork of that run. What runs on import is changed in its file, and imported anew.
+A function is changed in a fork of that run. What runs on import, or in a process that a test starts, is changed in its
+file, and imported anew.
 """
 
 import argparse
@@ -21,7 +22,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +42,15 @@ ON_IMPORT = ""
 """In place of a test: what runs before all of them."""
 IN_FILE = "its function has another closure"
 DIED = "the process died"
+RUNNING = "MUTATE_RUNNING"
+"""The variable with the test that runs, from which its processes take the context of what they measure."""
+BESIDE = """[run]
+source = {folder}/harness
+data_file = {data}
+context = ${{MUTATE_RUNNING-}}
+sigterm = true
+"""
+"""How coverage measures the processes that tests start."""
 OUT = os.dup(1)
 TIMES = itertools.count(1_500_000_000)
 PAIRS: list[tuple[type[ast.cmpop], type[ast.cmpop]]] = [
@@ -107,20 +116,26 @@ def _altered(node: ast.stmt | ast.expr) -> str:
     return ""
 
 
+Lines = dict[str, dict[int, set[str]]]
+"""The tests that execute each line of each file."""
+
+
 @dataclass
 class Measured:
-    """Which tests execute each line of the harness, and how many seconds of CPU time each test takes."""
+    """Which tests execute each line of the harness, in their process and `beside` it, and the CPU seconds of each."""
 
-    lines: dict[str, dict[int, set[str]]]
+    lines: Lines
     seconds: dict[str, float]
     modules: set[str]
+    beside: Lines = field(default_factory=dict)
 
-    def tests_of(self, change: Change) -> list[str]:
+    def tests_of(self, change: Change, *, only_beside: bool = False) -> list[str]:
         """Return the tests that execute what a change replaces: first those that mirror the package, the quickest first."""
         mirror = f"tests/{change.file.parts[1]}/"
-        found = self._executing(change)
+        found = set[str]() if only_beside else _executing(self.lines, change)
         if ON_IMPORT in found:  # whatever uses the module may notice
             found = set[str]().union(*self.lines[str(change.file)].values())
+        found |= _executing(self.beside, change)
         ordered = sorted(
             found & self.seconds.keys(), key=lambda test: (not test.startswith(mirror), self.seconds[test], test)
         )
@@ -133,15 +148,17 @@ class Measured:
 
     def runs_on_import(self, change: Change) -> bool:
         """Return whether a change is of what was run before the first test."""
-        return ON_IMPORT in self._executing(change)
+        return ON_IMPORT in _executing(self.lines, change)
 
-    def _executing(self, change: Change) -> set[str]:
-        lines = self.lines.get(str(change.file), {})
-        for node in (change.node, change.statement):
-            ran = [lines.get(line, set[str]()) for line in range(node.lineno, (node.end_lineno or 0) + 1)]
-            if found := set[str]().union(*ran):
-                return found
-        return set()
+
+def _executing(lines: Lines, change: Change) -> set[str]:
+    """Return the tests that execute what a change replaces, else those of its whole statement."""
+    tests = lines.get(str(change.file), {})
+    for node in (change.node, change.statement):
+        ran = [tests.get(line, set[str]()) for line in range(node.lineno, (node.end_lineno or 0) + 1)]
+        if found := set[str]().union(*ran):
+            return found
+    return set()
 
 
 @dataclass
@@ -161,20 +178,22 @@ class Loop:
 def in_child(function: Callable[[], Any], seconds: float = CPU_SECONDS) -> tuple[bool, Any]:
     """Return whether a process with so much CPU time came to an end by itself, and what the function returned in it."""
     sys.stdout.flush()
-    with tempfile.NamedTemporaryFile() as file:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        written = Path(folder, "returned")
         if not (child := os.fork()):
             code = 1
             try:
                 resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+                os.environ["PYTEST_DEBUG_TEMPROOT"] = folder  # sessions beside each other may fail to share one
                 with open(os.devnull, "w") as nowhere:
                     os.dup2(nowhere.fileno(), 1)
                     os.dup2(nowhere.fileno(), 2)
-                Path(file.name).write_bytes(pickle.dumps(function()))
+                written.write_bytes(pickle.dumps(function()))
                 code = 0
             finally:  # a change of the plugin may raise anything
                 os._exit(code)
         _, status = os.waitpid(child, 0)
-        return (True, pickle.loads(file.read())) if status == 0 else (False, None)
+        return (True, pickle.loads(written.read_bytes())) if status == 0 else (False, None)
 
 
 def in_session(arguments: Iterable[str], function: Callable[[pytest.Session], Any]) -> Any:
@@ -185,9 +204,9 @@ def in_session(arguments: Iterable[str], function: Callable[[pytest.Session], An
 
 
 def first_failing(session: pytest.Session, tests: Iterable[str]) -> str:
-    """Return the first of these tests, or else of all, that fails."""
+    """Return the first of these tests that fails."""
     items = {item.nodeid: item for item in session.items}
-    wanted = [items[test] for test in tests or items if test in items]
+    wanted = [items[test] for test in tests if test in items]
     for item, following in zip(wanted, [*wanted[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
@@ -198,18 +217,37 @@ def first_failing(session: pytest.Session, tests: Iterable[str]) -> str:
 def measure(session: pytest.Session, cover: coverage.Coverage) -> Measured:
     """Run all tests, and return what each of them executes; what fails without a change notices nothing."""
     seconds = {}
-    for item, following in zip(session.items, [*session.items[1:], None], strict=True):
-        cover.switch_context(item.nodeid)
-        begun, failed = time.process_time(), session.testsfailed
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        if session.testsfailed == failed:
-            seconds[item.nodeid] = time.process_time() - begun
-    cover.stop()
-    data, lines = cover.get_data(), dict[str, dict[int, set[str]]]()
-    for file in data.measured_files():
-        contexts = {line: set(tests) for line, tests in data.contexts_by_lineno(file).items()}
-        lines[Path(file).relative_to(Path.cwd()).as_posix()] = contexts
-    return Measured(lines, seconds, {name.partition(".")[0] for name in sys.modules} - {"harness", "tests"})
+    with tempfile.TemporaryDirectory() as folder:
+        data, settings = Path(folder, "data"), Path(folder, "settings")
+        settings.write_text(BESIDE.format(folder=Path.cwd(), data=data))
+        os.environ["COVERAGE_PROCESS_START"] = str(settings)
+        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+            cover.switch_context(item.nodeid)
+            os.environ[RUNNING] = item.nodeid
+            begun, failed = sum(os.times()[:4]), session.testsfailed
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.testsfailed == failed:
+                seconds[item.nodeid] = sum(os.times()[:4]) - begun
+        cover.stop()
+        lines, beside = executed(cover.get_data()), defaultdict[str, dict[int, set[str]]](dict)
+        for written in Path(folder).glob("data.*"):
+            with suppress(coverage.CoverageException):  # of a process that was killed
+                (found := coverage.CoverageData(str(written))).read()
+                for file, tests in executed(found).items():
+                    for line in tests:
+                        beside[file].setdefault(line, set()).update(tests[line])
+    modules = {name.partition(".")[0] for name in sys.modules} - {"harness", "tests"}
+    return Measured(lines, seconds, modules, dict(beside))
+
+
+def executed(data: coverage.CoverageData) -> Lines:
+    """Return which tests execute each line, of what one process has measured."""
+    return {
+        Path(file).relative_to(Path.cwd()).as_posix(): {
+            line: set(tests) for line, tests in data.contexts_by_lineno(file).items()
+        }
+        for file in data.measured_files()
+    }
 
 
 @functools.cache
@@ -258,9 +296,12 @@ class Trial:
     measured: Measured
     unreliable: set[str] = field(default_factory=set)
 
-    def find_notice(self, change: Change, fails: Callable[[Change | None, list[str]], str]) -> str:
+    def find_notice(
+        self, change: Change, fails: Callable[[Change | None, list[str]], str], *, only_beside: bool = False
+    ) -> str:
         """Return which test fails with a change, or what else happens; nothing if it survives."""
-        tests = [test for test in self.measured.tests_of(change) if test not in self.unreliable]
+        found = self.measured.tests_of(change, only_beside=only_beside)
+        tests = [test for test in found if test not in self.unreliable]
         while tests and (failing := fails(change, tests)):
             if failing not in tests or not fails(None, [failing]):
                 return failing
@@ -281,8 +322,8 @@ def fails_in_fork(session: pytest.Session, change: Change | None, tests: list[st
     return failing if ended else DIED
 
 
-def fails_in_file(change: Change | None, tests: list[str], *options: str) -> str:
-    """Return which of these tests, or of those that options select, fails with a change of a file: all is imported anew."""
+def fails_in_file(options: list[str], change: Change | None, tests: list[str]) -> str:
+    """Return which of these tests fails with a change of a file: all is imported anew."""
     file = change.file if change else Path("README.md")
     whole = file.read_text(encoding="utf-8")
     write(file, change.apply(whole) if change else whole)
@@ -298,8 +339,8 @@ def write(file: Path, text: str) -> None:
     os.utime(file, times=(next(TIMES),) * 2)
 
 
-def try_in_forks(changes: list[Change], folders: list[str]) -> tuple[Measured, dict[int, str]]:
-    """Measure the tests of folders, and return what notices each change of a function."""
+def try_in_forks(changes: list[Change], arguments: list[str]) -> tuple[Measured, dict[int, str]]:
+    """Measure tests, and return what notices each change of a function in their process."""
     cover = coverage.Coverage(data_file=None, config_file=False, source=["harness"])
     cover.start()
 
@@ -314,19 +355,37 @@ def try_in_forks(changes: list[Change], folders: list[str]) -> tuple[Measured, d
         trial, noticed = Trial(measured), dict[int, str]()
         for number, change in enumerate(changes):
             if not measured.runs_on_import(change):
-                notice = trial.find_notice(change, functools.partial(fails_in_fork, session))
-                if notice != IN_FILE:
-                    noticed[number] = notice
-                    report(change, notice)
+                noticed[number] = trial.find_notice(change, functools.partial(fails_in_fork, session))
         return measured, noticed
 
-    found: tuple[Measured, dict[int, str]] = in_session(folders, run)
+    found: tuple[Measured, dict[int, str]] = in_session(arguments, run)
     return found
 
 
-def report(change: Change, notice: str) -> None:
-    """Print a change that survives; others only as a sign of life."""
-    say(str(change) if not notice else f"  noticed: {change.file}:{change.node.lineno} by {notice[:100]}")
+def find_survivors(changes: list[Change], folders: list[str], *options: str) -> list[Change]:
+    """Return the changes that none of the tests notices which options select in folders."""
+    _, (measured, noticed) = in_child(lambda: try_in_forks(changes, [*options, *folders]), seconds=36_000)
+    for name in measured.modules:  # so that no process has to import them
+        with suppress(Exception):
+            import_module(name)
+    trial, survivors = Trial(measured), list[Change]()
+    for number, change in enumerate(changes):
+        notice = noticed.get(number, IN_FILE)
+        if notice in ("", IN_FILE):
+            fails = functools.partial(fails_in_file, [*options])
+            notice = trial.find_notice(change, fails, only_beside=not notice)
+        say(str(change) if not notice else f"  noticed: {change.file}:{change.node.lineno} by {notice[:100]}")
+        survivors += [] if notice else [change]
+    return survivors
+
+
+def mirroring(package: str) -> list[str]:
+    """Return the tests of a package: its folder, and the files elsewhere that test its modules."""
+    from tests.test_mirror import TESTED_WITH
+
+    name = package.partition("/")[0]
+    listed = [file for file, tested in TESTED_WITH.items() if any(module.startswith(f"{name}/") for module in tested)]
+    return [f"tests/{name}", *(f"tests/{file}" for file in listed if not file.startswith(f"{name}/"))]
 
 
 def say(line: str) -> None:
@@ -340,8 +399,8 @@ def main() -> None:
     parser.add_argument("packages", nargs="+", metavar="PACKAGE", help="a package, or a module as api/models.py")
     parser.add_argument("--count", type=int, default=8, help="changes of each package (8)")
     parser.add_argument("--seed", default="1", help="another one samples other changes")
-    parser.add_argument("--tests", nargs="+", metavar="FOLDER", help="the tests that are asked (those of the packages)")
-    parser.add_argument("--slow", action="store_true", help="try what survives with the slow tests of its package")
+    parser.add_argument("--tests", nargs="+", metavar="FOLDER", help="the tests asked (those that mirror the packages)")
+    parser.add_argument("--slow", action="store_true", help="try what survives with the slow tests")
     options = parser.parse_args()
     tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
     with tempfile.TemporaryDirectory() as folder:
@@ -352,26 +411,16 @@ def main() -> None:
         os.environ["PYTHONPATH"] = folder
         sys.path[:] = [folder, *sys.path[1:]]
         changes = [change for package in options.packages for change in sample(package, options)]
-        folders = options.tests or sorted({f"tests/{change.file.parts[1]}" for change in changes})
-        _, found = in_child(lambda: try_in_forks(changes, folders), seconds=36_000)
-        measured, noticed = found
-        for name in measured.modules:  # so that no process has to import them
-            with suppress(Exception):
-                import_module(name)
-        trial = Trial(measured)
-        for number, change in enumerate(changes):
-            if number not in noticed:
-                noticed[number] = trial.find_notice(change, fails_in_file)
-                report(change, noticed[number])
+        named = options.tests or [file for package in options.packages for file in mirroring(package)]
+        quick = find_survivors(changes, folders := [*dict.fromkeys(named)])
+        slow = find_survivors(quick, folders, "-m", "slow") if options.slow and quick else quick
         for package in options.packages:
-            ours = [number for number, change in enumerate(changes) if change.file.is_relative_to(f"harness/{package}")]
-            survivors = [changes[number] for number in ours if not noticed[number]]
-            line = f"{package}: {len(survivors)} of {len(ours)} survived"
-            if options.slow:
-                tests = f"tests/{package.partition('/')[0]}"
-                left = [change for change in survivors if not fails_in_file(change, [], "-m", "slow", tests)]
-                line += f", {len(left)} the slow tests, too: {', '.join(f'{c.file}:{c.node.lineno}' for c in left)}"
-            say(line)
+            ours, left, last = (
+                [change for change in several if change.file.is_relative_to(f"harness/{package}")]
+                for several in (changes, quick, slow)
+            )
+            more = f", {len(last)} the slow tests, too" if options.slow else ""
+            say(f"{package}: {len(left)} of {len(ours)} survived{more}")
 
 
 def sample(package: str, options: argparse.Namespace) -> list[Change]:

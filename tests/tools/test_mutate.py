@@ -48,6 +48,20 @@ def test_the_tests_of_a_change_execute_it_the_package_s_own_first() -> None:
     assert measured.tests_of(outside) == measured.tests_of(inside)
 
 
+def test_tests_whose_processes_execute_a_change_are_asked_after_those_that_do_so_themselves() -> None:
+    file = Path("harness/core/text.py")
+    change = next(mutate.changes_of(file))
+    lines, beside = ({str(file): {change.node.lineno: {test}}} for test in ("tests/core/a", "tests/core/starts"))
+    measured = mutate.Measured(lines, {"tests/core/a": 0.1, "tests/core/starts": 2}, set(), beside)
+    assert measured.tests_of(change) == ["tests/core/a", "tests/core/starts"]
+    assert measured.tests_of(change, only_beside=True) == ["tests/core/starts"]
+
+
+def test_the_tests_of_a_package_are_those_that_mirror_it() -> None:
+    assert mutate.mirroring("overrides/derive.py") == ["tests/overrides"]
+    assert {"tests/cli", "tests/overrides/test_learn.py"} <= {*mutate.mirroring("cli")}
+
+
 def test_what_fails_without_a_change_notices_nothing() -> None:
     change = next(mutate.changes_of(Path("harness/core/text.py")))
     tests = ["tests/core/a", "tests/core/b"]
