@@ -31,6 +31,7 @@ from harness.core.errors import COMMAND, ConfigError, HarnessError
 from harness.core.exchange import Json
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, shorten
+from harness.overrides.contract_file import with_entries
 from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe
 from harness.overrides.project_file import (
     DEFAULT_NAME,
@@ -38,7 +39,6 @@ from harness.overrides.project_file import (
     find_project_file,
     read_overrides,
     scrub_overrides,
-    with_entries,
 )
 from harness.overrides.propose import (
     ACCIDENTAL,

@@ -13,7 +13,7 @@ from harness.core.json_values import as_object
 from harness.core.registry import suggest_name
 from harness.core.secret_prefixes import redact
 from harness.core.text import show
-from harness.overrides.contract_file import parse_overrides, render_overrides
+from harness.overrides.contract_file import identify_entry, parse_overrides, render_overrides, with_entries
 
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
@@ -66,17 +66,6 @@ def load_overrides(option: Path | None, root: Path) -> Overrides | None:
     """Load the overrides from the file that an option names, else from the project at `root`; None without either."""
     file = option or find_project_file(root)
     return read_overrides(file) if file else None
-
-
-def with_entries(overrides: Overrides, entries: Iterable[Entry]) -> Overrides:
-    """Return overrides with other entries; the entries of each kind keep their order."""
-    listed = list(entries)
-    return replace(
-        overrides,
-        exemptions=tuple(entry for entry in listed if isinstance(entry, Exemption)),
-        refusals=tuple(entry for entry in listed if isinstance(entry, AddedRefusal)),
-        members=tuple(entry for entry in listed if isinstance(entry, AddedMember)),
-    )
 
 
 def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
@@ -132,8 +121,8 @@ def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tu
     Also return the old entries that these recordings no longer justify or even contradict, one line each.
     """
     files = set(judged)
-    fresh = {_identity(entry) for entry in new.entries}
-    old_entries = [entry for entry in old.entries if _identity(entry) not in fresh]
+    fresh = {identify_entry(entry) for entry in new.entries}
+    old_entries = [entry for entry in old.entries if identify_entry(entry) not in fresh]
     gone = [entry for entry in old_entries if entry.seen and all(seen.file in files for seen in entry.seen)]
     gone += [entry for entry in old_entries if entry not in gone and _is_overruled(entry, new)]
     kept = [entry for entry in old_entries if entry not in gone]
@@ -149,10 +138,6 @@ def _is_overruled(old: Entry, new: Overrides) -> bool:
         return any((member.root, member.at) == (old.root, old.at) for member in new.members)
     again = any(refusal.instead == old.instead and refusal.condition.covers(old.condition) for refusal in new.refusals)
     return again or any(old.is_contradicted_by(exemption) for exemption in new.exemptions)
-
-
-def _identity(entry: Entry) -> str:
-    return repr(replace(entry, seen=(), line=0))
 
 
 def describe_entry(entry: Entry) -> str:

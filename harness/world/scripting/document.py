@@ -228,14 +228,14 @@ class YamlScript:
 
     def apply(self, mock: Mock) -> None:
         """Apply the script to a mock."""
-        with _locate_errors(self.path, self.node):
-            self.document.apply(mock, lambda at: Place(str(self.path), _find_line(self.node, at)))
+        with locate_errors(self.path, self.node):
+            self.document.apply(mock, lambda at: Place(str(self.path), find_line(self.node, at)))
 
 
 def parse_yaml_script(path: Path, text: str) -> YamlScript:
     """Parse the text of a file; ScriptError with the line if something is unusable."""
-    node, value = _load(path, text)
-    with _locate_errors(path, node):
+    node, value = load_yaml(path, text)
+    with locate_errors(path, node):
         return YamlScript(path, node, parse_document(value))
 
 
@@ -245,16 +245,17 @@ def parse_yaml_turns(text: str) -> Sequence[Turn]:
     ScriptError with the line if something is unusable.
     """
     path = Path("turns")
-    node, value = _load(path, text)
-    with _locate_errors(path, node, below=1):
+    node, value = load_yaml(path, text)
+    with locate_errors(path, node, below=1):
         return parse_document({"script": value if isinstance(value, list) else [value]}).routes[0].turns
 
 
-def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
+def load_yaml(path: Path | str, text: str, start: str = "`script:` and a list of items") -> tuple[yaml.Node, Any]:
+    """Load plain data with its node; ScriptError with the line if the text is unusable, and for what an empty file lacks."""
     try:
         loader = _ScriptLoader(text)
         if (node := loader.get_single_node()) is None:
-            raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
+            raise ScriptError(f"{path}:1: the file is empty. Begin with {start}.")
         if excess := find_excess(node):
             line, problem = excess
             raise ScriptError(f"{path}:{line}: {problem}.")
@@ -272,7 +273,7 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
 
 
 @contextmanager
-def _locate_errors(path: Path, node: yaml.Node, below: int = 0) -> Iterator[None]:
+def locate_errors(path: Path | str, node: yaml.Node, below: int = 0) -> Iterator[None]:
     """Convert a mistake at a location in the document to an error with the line of the file.
 
     The file's content is nested `below` that many steps in the document.
@@ -280,7 +281,7 @@ def _locate_errors(path: Path, node: yaml.Node, below: int = 0) -> Iterator[None
     try:
         yield
     except InvalidData as problem:
-        raise ScriptError(f"{path}:{_find_line(node, problem.path[below:])}: {problem}") from problem
+        raise ScriptError(f"{path}:{find_line(node, problem.path[below:])}: {problem}") from problem
 
 
 def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
@@ -300,7 +301,7 @@ def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
             yield from _duplicate_keys(part, seen)
 
 
-def _find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
+def find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
     """Return the line of a location; for a member the line of its name.
 
     If the document is not that deep, it is the line of the deepest step that exists.
