@@ -20,10 +20,6 @@ from harness.report.report import MAX_SAFE_NUMBER
 
 MIN_SIZE = 24
 """Minimum size, in characters of a text or bytes of JSON, of what is stored once."""
-MIN_MEMBERS = 4
-"""How many members the JSON of an object has at least if it is sure to have MIN_SIZE bytes."""
-MAX_NAMES = 4_096
-"""How many names of members are kept in cleaned form."""
 MIN_LIST = 4
 """Minimum length of a list that continues the one before."""
 MAX_DEPTH = 200
@@ -42,18 +38,15 @@ class Pool:
         self.clean = clean
         self._stored: dict[str | bytes, Any] = {}
         self._known: dict[int, tuple[Any, Any]] = {}
-        self._names: dict[str, str] = {}
         self._bases: dict[bytes, int] = {}
 
     def put(self, value: Any, depth: int = MAX_DEPTH) -> Any:
         """Store a value once unless it is small, and return its reference."""
-        kind = type(value)
-        if kind is str:
+        if isinstance(value, str):
             if (stored := self._stored.get(value)) is None:
-                shown = self.clean(value)
-                stored = self._stored[value] = shown if len(value) < MIN_SIZE else self._append(shown)
+                stored = self._stored[value] = self._append(self.clean(value), len(value))
             return stored
-        if kind is not dict and kind is not list and not isinstance(value, (dict, list, tuple)):
+        if not isinstance(value, (dict, list, tuple)):
             return self._plain(value)
         if known := self._known.get(id(value)):
             return known[1]
@@ -71,26 +64,18 @@ class Pool:
         if not isinstance(value, dict):
             return self.put_list([self.put(element, depth - 1) for element in value])
         shown = self.inside(value, depth)
-        return shown if len(shown) < MIN_MEMBERS and len(orjson.dumps(shown)) < MIN_SIZE else self._append(shown)
+        return self._append(shown, len(orjson.dumps(shown)))
 
     def inside(self, value: Any, depth: int = MAX_DEPTH) -> Any:
         """Store the members of an object once, but not the object itself, which occurs only once."""
         if not isinstance(value, dict):
             return self.put(value, depth)
-        put, names, depth = self.put, self._names, depth - 1
-        members = {
-            names.get(name) or self._clean_name(name): None if member is None else put(member, depth)
-            for name, member in value.items()
-        }
+        members = {self.clean(str(name)): self.put(member, depth - 1) for name, member in value.items()}
         return {"$literal": members} if not _MARKS.isdisjoint(members) else members
 
-    def _clean_name(self, name: Any) -> str:
-        cleaned = self.clean(str(name))
-        if len(self._names) < MAX_NAMES:
-            self._names[name] = cleaned
-        return cleaned
-
-    def _append(self, shown: Any) -> Any:
+    def _append(self, shown: Any, size: int = MIN_SIZE) -> Any:
+        if size < MIN_SIZE:
+            return shown
         self.entries.append(shown)
         return {"$": len(self.entries) - 1}
 
