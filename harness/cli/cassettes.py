@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import typer
+from rich.table import Table
 
 from harness.cassettes.files import files, last_replay_date, read_cassette
 from harness.cassettes.format.interaction import Interaction, find_client
@@ -29,9 +30,7 @@ from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import STALE_DAYS
 from harness.core.registry import suggest_name
 from harness.verify.read_files import read_recording
-
-if TYPE_CHECKING:
-    from harness.verify.recorded_script import ScriptForm
+from harness.verify.recorded_script import SCRIPT_FORMS, ScriptForm, read_script, write_script
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +65,6 @@ def cassettes(options: CassettesOptions) -> None:
 
 
 def _print_script(paths: Sequence[Path], form: str) -> None:
-    from harness.verify.recorded_script import SCRIPT_FORMS, read_script, write_script
-
     if form not in SCRIPT_FORMS:
         raise ConfigError(f"--to-script {form}: {suggest_name(form, SCRIPT_FORMS)}")
     if len(paths) != 1 or not paths[0].is_file():
@@ -79,8 +76,6 @@ def _print_script(paths: Sequence[Path], form: str) -> None:
 
 
 def _print_inventory(listed: Sequence[CassetteStatus]) -> None:
-    from rich.table import Table
-
     table = Table("cassette", "exchanges", "recorded", "days", "sdk", "replayed", "notes", box=None, pad_edge=False)
     for cassette in listed:
         age = "-" if cassette.age is None else str(cassette.age)

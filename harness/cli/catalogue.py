@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+import harness.analysis.losses
+import harness.foundry  # noqa: F401  (registers every rule)
+from harness.analysis.loss import LOSSES
+from harness.api.models import MODELS
 from harness.cli.program import (
     Options,
     argument,
@@ -21,29 +24,36 @@ from harness.cli.program import (
     print_text,
     require_known,
 )
+from harness.contract.overrides import AREA
+from harness.contract.rule import RULES, Rule
 from harness.core.errors import COMMAND, ConfigError
-
-if TYPE_CHECKING:
-    from harness.contract.rule import Rule
+from harness.live.conformance.export import export_contract
+from harness.overrides.project_file import exemption_rows, load_overrides
+from harness.report import catalogue
+from harness.report.catalogue import (
+    coverage_rows,
+    find_rules,
+    loss_json,
+    loss_row,
+    loss_sections,
+    rule_json,
+    rule_row,
+    rule_sections,
+    suggest_words,
+)
+from harness.report.replace_file import explain_write_errors
+from harness.report.troubleshooting import SECTIONS, read_section
 
 
 def _rule_areas() -> dict[str, str]:
-    import harness.foundry  # noqa: F401  (registers every rule)
-    from harness.contract.rule import RULES
-
     return {rule.id: rule.area for rule in RULES.values()}
 
 
 def _loss_ids() -> Iterable[str]:
-    import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.analysis.loss import LOSSES
-
     return LOSSES
 
 
 def _model_names() -> Iterable[str]:
-    from harness.api.models import MODELS
-
     return dict.fromkeys(alias for family in MODELS.values() for alias in family.names)
 
 
@@ -80,11 +90,6 @@ def rules(options: RulesOptions) -> None:
     if options.export:
         _export(options.export)
         return
-    from harness.contract.overrides import AREA
-    from harness.contract.rule import RULES
-    from harness.overrides.project_file import exemption_rows, load_overrides
-    from harness.report.catalogue import rule_json, rule_row, rule_sections
-
     words, area, assumed = options.words, options.area, options.assumed
     own = load_overrides(options.contract, Path())
     known = {**RULES, **(own.rules if own else {})}
@@ -103,9 +108,6 @@ def rules(options: RulesOptions) -> None:
 
 def _export(folder: Path) -> None:
     """Write the contract as data and print what to do with it; ConfigError for a folder that cannot be written."""
-    from harness.live.conformance.export import export_contract
-    from harness.report.replace_file import explain_write_errors
-
     with explain_write_errors(str(folder), "Pass another folder to --export"):
         count = export_contract(folder)
     print_text(
@@ -115,8 +117,6 @@ def _export(folder: Path) -> None:
 
 def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
     """Return the rules with these words; ConfigError, with the nearest rule or words, if no rule has them."""
-    from harness.report.catalogue import find_rules, suggest_words
-
     if found := find_rules(known.values(), words):
         return found
     if len(words) == 1 and " " not in words[0]:
@@ -139,9 +139,6 @@ def losses(options: LossesOptions) -> None:
 
     The API accepts requests with losses.
     """
-    from harness.analysis.loss import LOSSES
-    from harness.report.catalogue import loss_json, loss_row, loss_sections
-
     if not options.name:
         print_rows([loss_row(loss) for loss in LOSSES.values()], options.as_json)
         return
@@ -166,9 +163,6 @@ def models(options: ModelsOptions) -> None:
 
     Unknown facts are open: they cause no refusal.
     """
-    from harness.api.models import MODELS
-    from harness.report import catalogue
-
     if options.coverage:
         if options.name:
             raise typer.BadParameter("--coverage covers all models; pass it alone or with --json.")
@@ -188,8 +182,6 @@ def models(options: ModelsOptions) -> None:
 
 def print_coverage(met: Mapping[str, Sequence[int]] | None, as_json: bool) -> None:
     """Print a row for each fact, with `met` how often recordings met it, and the totals of what is known."""
-    from harness.report.catalogue import coverage_rows
-
     rows = coverage_rows(met)
     print_rows(rows, as_json)
     if not as_json:
@@ -209,8 +201,6 @@ def manual(options: ManualOptions) -> None:
 
     Without a section, the sections are listed.
     """
-    from harness.report.troubleshooting import SECTIONS, read_section
-
     if not options.section:
         print_text("\n".join(SECTIONS))
         return

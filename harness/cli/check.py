@@ -9,7 +9,15 @@ from pathlib import Path
 import orjson
 import typer
 
+from harness.cassettes.format.other_recorders import parse_interactions
+from harness.cassettes.format.untrusted import parse_yaml_documents
+from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cli.program import ExitCode, Options, argument, print_text
+from harness.core.bounded_input import read_bounded
+from harness.core.errors import ConfigError, Malformed, ScriptError
+from harness.core.secret_prefixes import TOKEN_PATTERN
+from harness.explain.refusal import resolve_path
+from harness.world.scripting.load import load_script_file
 
 _IS_RECORDING = re.compile(r'^[ \t]*+(?:\{[ \t]*+)?"?(?:interactions|log|request)"?\s*+:', re.M)
 """Members that recordings have at the beginning of a line: of a cassette, of HAR, of a JSON line."""
@@ -39,13 +47,9 @@ def check(options: CheckOptions) -> None:
 
 def _find_problems(file: Path) -> Iterator[str]:
     """Yield what is wrong with a file, a line each; ConfigError if it cannot be read."""
-    from harness.core.errors import ScriptError
-
     if file.suffix != ".py" and _is_recording(text := _read_text(file)):
         yield from _find_secrets(file, text)
         return
-    from harness.world.scripting.load import load_script_file
-
     try:
         load_script_file(file)
     except ScriptError as problem:
@@ -56,9 +60,6 @@ def _is_recording(text: str) -> bool:
     """Return whether a text is a recording, by its first members or by the parser for the JSON of any recorder."""
     if _IS_RECORDING.search(text):
         return True
-    from harness.cassettes.format.other_recorders import parse_interactions
-    from harness.core.errors import Malformed
-
     try:
         return parse_interactions(orjson.loads(text)) is not None
     except (orjson.JSONDecodeError, Malformed):
@@ -66,9 +67,6 @@ def _is_recording(text: str) -> bool:
 
 
 def _read_text(file: Path) -> str:
-    from harness.core.bounded_input import read_bounded
-    from harness.core.errors import ConfigError, Malformed
-
     try:
         return read_bounded(file).decode()
     except (OSError, UnicodeDecodeError, Malformed) as problem:
@@ -87,12 +85,6 @@ def _find_secrets(file: Path, text: str) -> Iterator[str]:
 
 def _name_once(text: str) -> Iterator[str]:
     """Yield the places of secrets, and a line only if none of its secrets is at the place of a member."""
-    from harness.cassettes.format.untrusted import parse_yaml_documents
-    from harness.cassettes.scrubbing.leak_check import secrets_in
-    from harness.core.errors import Malformed
-    from harness.core.secret_prefixes import TOKEN_PATTERN
-    from harness.explain.refusal import resolve_path
-
     places, lines, members = secrets_in(text), text.splitlines(), set[str]()
     with suppress(Malformed):
         for document in parse_yaml_documents(text):

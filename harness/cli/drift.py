@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import harness.foundry  # noqa: F401  (registers every rule)
+from harness.api.http.dialects import parse_upstream
 from harness.cli.program import (
     ExitCode,
     Options,
@@ -23,11 +25,10 @@ from harness.cli.program import (
     progress,
 )
 from harness.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from harness.live.paced import Budget, Sender
-    from harness.live.resend import ResentExchange
-
+from harness.core.secret_prefixes import redact
+from harness.core.text import pluralize, shorten
+from harness.live.paced import Budget, LiveApi, Sender
+from harness.live.resend import CONTINUES_LOST_ANSWER, ResentExchange, plan_resending, resend
 
 LONG_WAIT = 2.0
 """Waits of at least this many seconds are announced."""
@@ -58,10 +59,6 @@ class DriftOptions(LiveOptions):
 
 def make_sender(options: LiveOptions) -> Sender:
     """Create the client of the live API with the key from the environment; ConfigError without a key."""
-    import harness.foundry  # noqa: F401  (registers every rule)
-    from harness.api.http.dialects import parse_upstream
-    from harness.live.paced import LiveApi, Sender
-
     live = parse_upstream(options.upstream)
     name = options.key_env or KEY_BY_DIALECT[live.dialect]
     if not (key := os.environ.get(name, "").strip()):
@@ -118,8 +115,6 @@ def drift(options: DriftOptions) -> None:
 
     Compares the old answer, the new one and the mock's, except for ids, times, texts and usage.
     """
-    from harness.live.resend import plan_resending, resend
-
     sender = make_sender(options)
     planned = plan_resending(options.paths or [Path("cassettes")], sender.live.upstream.dialect)
     if not planned.conversations:
@@ -146,10 +141,6 @@ def drift(options: DriftOptions) -> None:
 
 
 def _print_drift(found: Sequence[ResentExchange]) -> None:
-    from harness.core.secret_prefixes import redact
-    from harness.core.text import pluralize, shorten
-    from harness.live.resend import CONTINUES_LOST_ANSWER
-
     console = make_console()
     same = sum(not exchange.why and not exchange.found for exchange in found)
     why_not = Counter(exchange.why for exchange in found if exchange.why)

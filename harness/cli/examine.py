@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from shlex import quote
+from typing import NoReturn
 
 import typer
+from rich.table import Table
 
+import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.cli.program import (
     ExitCode,
     Options,
@@ -27,22 +30,37 @@ from harness.cli.program import (
 )
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.text import pluralize, shorten
-
-if TYPE_CHECKING:
-    from harness.examine.case import ClientCase
-    from harness.examine.results import BaselineComparison, Cell, ClientResult, ExaminationResults
+from harness.examine.adapter import parse_modes
+from harness.examine.adapters import ADAPTERS, STARTERS, command_for, split_command, starter_command, write_starter
+from harness.examine.case import CASES, ClientCase
+from harness.examine.own_tests import render_tests
+from harness.examine.results import (
+    VERDICTS,
+    BaselineComparison,
+    Cell,
+    ClientResult,
+    ExaminationResults,
+    case_json,
+    compare_with_baseline,
+    group_by_reason,
+    is_untold,
+    name_cases,
+    read_results,
+    report_results,
+    results_of,
+)
+from harness.examine.run_cases import examine as run_cases
+from harness.examine.run_cases import select_cases
+from harness.report.formats import check_writable, render_report, write_report
+from harness.report.formats.json_file import merge_reports
+from harness.report.replace_file import open_replacement
 
 
 def _adapter_names() -> Iterable[str]:
-    from harness.examine.adapters import ADAPTERS
-
     return ADAPTERS
 
 
 def _case_ids() -> Iterable[str]:
-    import harness.examine.cases  # noqa: F401  (registers every case)
-    from harness.examine.case import CASES
-
     return CASES
 
 
@@ -113,8 +131,6 @@ def examine(options: ExamineOptions) -> None:
 
 
 def _check_files(options: ExamineOptions) -> None:
-    from harness.report.formats import check_writable
-
     check_writable(options.reports or [])
     check_test_file(written := options.write_test)
     if written and not written.absolute().parent.is_dir():
@@ -122,8 +138,6 @@ def _check_files(options: ExamineOptions) -> None:
 
 
 def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoReturn:
-    from harness.examine.results import read_results
-
     given, command = options.adapter or [], options.command
     if bool(command) == bool(given) or len(given) > 1:
         raise typer.BadParameter("pass one ADAPTER, or --command CMD.")
@@ -138,26 +152,18 @@ def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoR
 
 
 def _write_reports(results: ExaminationResults, files: Sequence[Path]) -> None:
-    from harness.examine.results import report_results
-    from harness.report.formats import write_report
-
     for file in files:
         write_report(report_results(results), file, file.suffix)
 
 
 def _print_starter(folder: Path, language: str) -> None:
     """Write an adapter to start with; the last line printed is the command that runs it."""
-    from harness.examine.adapters import STARTERS, starter_command, write_starter
-
     file = write_starter(folder, require_known("language", language, STARTERS))
     print_text(f"{file}: an adapter that passes. Insert your client at YOUR CLIENT. Next:")
     print_text(starter_command(file))
 
 
 def _select(pattern: str, one: str) -> Sequence[ClientCase]:
-    from harness.examine.case import CASES
-    from harness.examine.run_cases import select_cases
-
     if not one:
         return select_cases(pattern)
     if pattern != "*":
@@ -166,8 +172,6 @@ def _select(pattern: str, one: str) -> Sequence[ClientCase]:
 
 
 def _print_catalogue(cases: Sequence[ClientCase], as_json: bool) -> None:
-    from harness.examine.results import case_json
-
     if as_json:
         print_json([case_json(case) for case in cases])
         return
@@ -178,13 +182,6 @@ def _print_catalogue(cases: Sequence[ClientCase], as_json: bool) -> None:
 def _examine(
     adapter: str, command: str, cases: Sequence[ClientCase], modes: Sequence[str], jobs: int
 ) -> ExaminationResults:
-    from shlex import quote
-
-    from harness.examine.adapter import parse_modes
-    from harness.examine.adapters import command_for, split_command
-    from harness.examine.results import ExaminationResults, case_json
-    from harness.examine.run_cases import examine as run_cases
-
     words, is_meant = split_command(command) if command else command_for(adapter), parse_modes(modes)
 
     def interrupt(number: int) -> None:
@@ -204,9 +201,6 @@ def _examine(
 
 
 def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None:
-    from harness.examine.results import read_results, report_results, results_of
-    from harness.report.formats.json_file import merge_reports
-
     if not files:
         raise typer.BadParameter(f"pass the files: {COMMAND} examine --merge A.json B.json --report C.html.")
     merged = results_of(merge_reports([report_results(read_results(Path(file))) for file in files]))
@@ -222,9 +216,6 @@ def _write_tests(
     file: Path, results: ExaminationResults, cases: Sequence[ClientCase], adapter: str, command: str, *, every: bool
 ) -> None:
     """Write the cells that did not pass, or all of them, as tests."""
-    from harness.examine.own_tests import render_tests
-    from harness.report.replace_file import open_replacement
-
     modes: dict[str, list[str]] = {}
     for cell in results.clients[0].cells:
         if cell.mode and (every or cell.verdict != "pass"):
@@ -237,17 +228,12 @@ def _write_tests(
 
 
 def _print_results(results: ExaminationResults) -> None:
-    from harness.examine.results import report_results
-    from harness.report.formats import render_report
-
     print_text(render_report(report_results(results), ".json"), newline=False)
 
 
 def _print_verdict(
     results: ExaminationResults, earlier: ExaminationResults | None, *, detailed: bool, verbose: bool, as_json: bool
 ) -> ExitCode:
-    from harness.examine.results import compare_with_baseline
-
     result = results.clients[0]
     compared = compare_with_baseline(result, earlier) if earlier else None
     failures = compared.new if compared else result.failures
@@ -271,10 +257,6 @@ MAX_REASON = 300
 
 def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence[Cell]) -> None:
     """Print a table by area, each reason for failures with its fix, and how to see more of one."""
-    from rich.table import Table
-
-    from harness.examine.results import VERDICTS, group_by_reason, is_untold, name_cases
-
     console = make_console()
     runs = [cell for cell in result.cells if cell.mode]
     console.print(f"{result.client}: {pluralize(len(runs), 'run')} in {result.seconds:.1f} s")

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cli.program import Options, argument, option, print_text
+from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from harness.contract.overrides import Overrides
-    from harness.overrides.derive import Derived
+from harness.core.text import pluralize, shorten
+from harness.overrides.derive import Derived, derive_overrides, explain_foreign, relative_evidence, render_bundle
+from harness.overrides.project_file import (
+    DEFAULT_NAME,
+    describe_entry,
+    find_project_file,
+    merge_overrides,
+    read_overrides,
+    scrub_overrides,
+    write_overrides,
+)
+from harness.verify.judging.circumstances import parse_host
+from harness.verify.report_cases import path_from_root
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +46,6 @@ def learn(options: LearnOptions) -> None:
 
     Writes one readable file, which serve, verify and pytest load.
     """
-    from harness.overrides.derive import derive_overrides, relative_evidence
-    from harness.overrides.project_file import (
-        DEFAULT_NAME,
-        find_project_file,
-        merge_overrides,
-        read_overrides,
-        scrub_overrides,
-        write_overrides,
-    )
-    from harness.verify.judging.circumstances import parse_host
-    from harness.verify.report_cases import path_from_root
-
     paths, share = options.paths, options.share
     beside = paths[0] if paths[0].is_dir() else paths[0].parent
     file = options.contract or find_project_file(Path()) or beside / DEFAULT_NAME
@@ -73,10 +71,6 @@ def learn(options: LearnOptions) -> None:
 
 
 def _print_learned(derived: Derived, learned: Overrides) -> None:
-    from harness.core.text import pluralize, shorten
-    from harness.overrides.derive import explain_foreign
-    from harness.overrides.project_file import describe_entry
-
     before, after = len(derived.before), len(derived.after)
     print_text(
         f"{pluralize(derived.exchanges, 'exchange')}: {before} disagree with the mock, {after} with what was learned"
@@ -94,9 +88,6 @@ def _print_learned(derived: Derived, learned: Overrides) -> None:
 
 
 def _write_bundle(derived: Derived, file: Path) -> None:
-    from harness.cassettes.scrubbing.leak_check import secrets_in
-    from harness.overrides.derive import render_bundle
-
     text = render_bundle(derived.before)
     if not text:
         print_text("nothing to share: recordings and mock agree.")

@@ -13,20 +13,28 @@ from dataclasses import dataclass
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
 
+from harness.api.http.dialects import Upstream, parse_upstream, redirected_environment
+from harness.cassettes.files import is_free
+from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
+from harness.cassettes.recording.journal_file import recover_recordings
+from harness.cassettes.recording.proxy import run_proxy
+from harness.cassettes.recording.recorder import Recording, open_recorder
 from harness.cli.program import ExitCode, Options, argument, call_on_signals, make_console, option, print_note
 from harness.cli.run_command import run_command
 from harness.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from harness.api.http.dialects import Upstream
-    from harness.cassettes.recording.recorder import Recording
-    from harness.verify.run import RecordingJudge
+from harness.core.text import pluralize
+from harness.overrides.derive import offer_learning
+from harness.overrides.project_file import load_overrides
+from harness.server.http_server import bind
+from harness.verify import output
+from harness.verify.output import explain_nothing_judged
+from harness.verify.run import RecordingJudge
 
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
@@ -75,11 +83,6 @@ def record(options: RecordOptions) -> None:
 
     A proxy records them, so clients may be in any language. The exit code is the command's.
     """
-    from harness.api.http.dialects import parse_upstream
-    from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
-    from harness.cassettes.recording.journal_file import recover_recordings
-    from harness.cassettes.recording.recorder import Recording, open_recorder
-
     command, api = options.command or [], parse_upstream(options.upstream or OPENAI_URL)
     address = _parse_address(options.listen)
     for recovered in recover_recordings(options.into) if options.into.suffix not in CASSETTE_SUFFIXES else ():
@@ -118,10 +121,6 @@ def _run_behind_proxy(
 
     Until the cassette is saved, a signal ends only the recording.
     """
-    from harness.api.http.dialects import redirected_environment
-    from harness.cassettes.recording.proxy import run_proxy
-    from harness.server.http_server import bind
-
     host, port = address
     listening = bind(host, port)
     here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
@@ -141,8 +140,6 @@ def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
         return ExitCode.FOUND if recording.problems else ExitCode.NOTHING_JUDGED
     if not judge:
         return ExitCode.OK
-    from harness.verify.output import explain_nothing_judged
-
     if not judge.tally.is_clean:
         return ExitCode.FOUND
     return ExitCode.NOTHING_JUDGED if explain_nothing_judged(judge.tally) else ExitCode.OK
@@ -163,8 +160,6 @@ def _api_keys() -> list[str]:
 
 def _cassette_file(into: Path, command: Sequence[str]) -> Path:
     """Return the file to write: `into` itself, or a new one in that folder, named after the command without options."""
-    from harness.cassettes.files import is_free
-
     if into.suffix in CASSETTE_SUFFIXES:
         return into
     words = [Path(word).stem for word in (*command[:1], *filter(os.path.exists, command[1:]))]
@@ -179,11 +174,6 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
     if not wanted:
         yield None
         return
-    from tempfile import TemporaryDirectory
-
-    from harness.overrides.project_file import load_overrides
-    from harness.verify.run import RecordingJudge
-
     own = load_overrides(None, Path())
     with TemporaryDirectory(prefix="harness-record-") as folder:
         yield RecordingJudge(file.as_posix(), api, Path(folder), print_note, own)
@@ -202,8 +192,6 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording) -
 
 
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
-    from harness.core.text import pluralize
-
     interactions = recording.interactions
     cut = sum(interaction.cut for interaction in interactions)
     nothing = NOTHING_RECORDED if recording.problems else f"{NOTHING_RECORDED} {NO_REQUEST_HINT}"
@@ -218,9 +206,6 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
         if why := KEY_HINTS.get(status) or (ADDRESS_HINTS.get(status) if len(met) == 1 else None):
             print_note(f"{times} × {status}: {why}")
     if watch:
-        from harness.verify import output
-        from harness.verify.output import explain_nothing_judged
-
         console = make_console(stderr=True)
         console.print(output.counts_table(watch.tally))
         for text in output.summary_lines(watch.tally):
@@ -231,7 +216,5 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
 
 def _offer_learning(file: Path, api: Upstream) -> None:
     """Print what could be learned from a recording in which API and mock disagree."""
-    from harness.overrides.derive import offer_learning
-
     for line in offer_learning([file], Path(), [urlsplit(api.origin).hostname or ""]):
         print_note(line)

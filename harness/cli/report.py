@@ -12,10 +12,11 @@ import typer
 from harness.cli.program import ExitCode, Options, argument, make_console, option, print_note, print_text
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.text import pluralize
+from harness.report.api_coverage import has_coverage
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
-
-if TYPE_CHECKING:
-    from harness.report.report import Report
+from harness.report.formats.github import annotation_commands
+from harness.report.formats.json_file import merge_reports, read_report
+from harness.report.report import Report, name_tests, unknown_model_lines
 
 MERGE = "merge"
 STDOUT = Path("-")
@@ -58,8 +59,6 @@ def report(options: ReportOptions) -> None:
     `merge` combines several JSON reports, such as those of the jobs of a matrix, into one: in the file of -o, else on
     stdout; other options may be added. Without it, the report is summarized, with annotations in GitHub Actions.
     """
-    from harness.report.formats.json_file import merge_reports, read_report
-
     files = options.files
     merging = files[0] == MERGE
     wanted: dict[str, Path | None] = {suffix: getattr(options, kind.option) for suffix, kind in FORMATS.items()}
@@ -93,9 +92,6 @@ def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
 
 def _print_report(report: Report) -> None:
     """Print the counts, and the first causes with their tests."""
-    from harness.report.formats.github import annotation_commands
-    from harness.report.report import name_tests, unknown_model_lines
-
     console = make_console()
     for line in report.head:
         console.print(line)
@@ -111,8 +107,6 @@ def _print_report(report: Report) -> None:
 
 
 def _check_fail_under(report: Report, least: float | None) -> None:
-    from harness.report.api_coverage import has_coverage
-
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
         print_note(f"{report.percent_covered('rules')} % of rules, --fail-under requires {least:g} %")
         raise typer.Exit(ExitCode.FOUND)

@@ -18,7 +18,6 @@ from urllib.parse import quote
 import typer
 
 from harness.cli.program import ExitCode, call_on_signals, print_note, print_text
-from harness.cli.serve_and_run import run_with_mock
 from harness.cli.serve_options import (
     ANY_KEY,
     TOKEN_VARIABLE,
@@ -187,6 +186,8 @@ def serve(options: ServeOptions) -> None:
     if secured:
         mock.scheme = "https"
     if options.command:
+        from harness.cli.serve_and_run import run_with_mock
+
         _add_observers(mock, options)
         raise typer.Exit(run_with_mock(options, mock, access, secured))
     if mock.courier:

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from harness.analysis.loss import Lost
+from harness.api.http.dialects import FOUNDRY, OPENAI
 from harness.cli.program import ExitCode, print_note
 from harness.cli.run_command import run_command
 from harness.cli.serve_options import (
@@ -20,20 +21,33 @@ from harness.cli.serve_options import (
     context_of,
     origin_for_clients,
 )
+from harness.contract.rules.http.access import mask_key
 from harness.core.limits import small_collections
+from harness.core.text import pluralize
+from harness.drive.client_environment import READ_BY_CLIENTS, environment_changes, server_variables
+from harness.drive.coding_agents import Setup, find_coding_agent
+from harness.explain.turn import unknown_key_cause
+from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
+from harness.report.fill_case import fill_case
+from harness.report.formats import is_page, write_report
+from harness.report.judge_world import Permitted, judge_world
 from harness.report.replace_file import explain_write_errors
+from harness.report.report import (
+    Report,
+    ReportCase,
+    RunFacts,
+    UnknownModels,
+    count_unknown_models,
+    merge_unknown_models,
+)
 from harness.server.api_observers import ApiObserver
-
-if TYPE_CHECKING:
-    from harness.analysis.loss import Lost
-    from harness.report.api_coverage import Coverage
-    from harness.report.judge_world import Permitted
-    from harness.report.report import ReportCase, RunFacts, UnknownModels
-    from harness.server.control_plane.access import ControlAccess
-    from harness.server.mock_api import MockApi
-    from harness.world.mock import Mock
-    from harness.world.world import World
-
+from harness.server.control_plane.access import ControlAccess
+from harness.server.http_server import serve_in_thread
+from harness.server.mock_api import MockApi
+from harness.viewer.build_run import collect_facts, show_world, view_of_case
+from harness.viewer.trace import write_trace
+from harness.world.mock import Mock
+from harness.world.world import World
 
 UNUSED = "unused"
 """The name of unused turns in the list of what a run permits."""
@@ -70,10 +84,6 @@ class CommandReport(ApiObserver):
 
     def write(self, files: Sequence[Path]) -> None:
         """Write the report, including the remaining Worlds; ConfigError if that fails."""
-        from harness.report.api_coverage import merge_coverage
-        from harness.report.formats import write_report
-        from harness.report.report import Report, merge_unknown_models
-
         for world in self._api.worlds.values():
             self._add(world)
         self._add_strays()
@@ -93,10 +103,6 @@ class CommandReport(ApiObserver):
 
     def _add_strays(self) -> None:
         """Add a case for the requests without a World, if there were any, as if one World had refused them all."""
-        from harness.explain.turn import unknown_key_cause
-        from harness.report.report import ReportCase
-        from harness.world.world import World
-
         if not (cause := unknown_key_cause(self._api.strays)):
             return
         world = World(STRAYS)
@@ -105,31 +111,18 @@ class CommandReport(ApiObserver):
         self._keep(ReportCase(STRAYS, self._file, 1, "failed", 0.0, why=cause.what, explained=[cause]), world)
 
     def _keep(self, case: ReportCase, world: World, losses: Sequence[Lost] = (), allowed: Collection[str] = ()) -> None:
-        from harness.report.fill_case import fill_case
-        from harness.viewer.build_run import show_world, view_of_case
-
         case = fill_case(case, world, losses, allowed)
         shown = show_world(case, world, root=str(Path.cwd())) if self._with_views or self._traces else None
         if shown and self._traces and case.causes:
-            from harness.viewer.trace import write_trace
-
             with explain_write_errors(str(self._traces), "Pass another folder"):
                 write_trace(self._traces, self._facts("trace"), shown)
         self._cases.append(replace(case, view=view_of_case(shown)) if shown and self._with_views else case)
 
     def _facts(self, source: str) -> RunFacts:
-        from harness.viewer.build_run import collect_facts
-
         return collect_facts(source, Path(), self._began, time.time() - self._began, self._command)
 
     def _add(self, world: World) -> None:
         """Add the case of a World that received requests or has a script."""
-        from harness.contract.rules.http.access import mask_key
-        from harness.report.api_coverage import measure_coverage
-        from harness.report.judge_world import judge_world
-        from harness.report.report import ReportCase, count_unknown_models
-        from harness.world.mock import Mock
-
         if not (world.exchanges or world.unused):
             return
         permitted = self._permitted_by_name.pop(world.name, self._permitted)
@@ -161,11 +154,6 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     That is the command's own exit code; if it is 0, then 1 if any World has a verdict, or 2 if there is nothing to
     judge.
     """
-    from harness.api.http.dialects import OPENAI
-    from harness.core.text import pluralize
-    from harness.report.formats import is_page
-    from harness.server.http_server import serve_in_thread
-
     command, host, dialect = options.command or [], options.host, options.dialect or OPENAI
     permitted, reports = options.permitted, options.reports or []
     report = None
@@ -182,8 +170,6 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
         environment |= secured.variables if secured else {}
         environment = _command_environment(origin, dialect, options.key, environment)
         if options.coding_agent:
-            from harness.drive.coding_agents import Setup, find_coding_agent
-
             setup = Setup(Path(home), environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"])
             environment |= find_coding_agent(options.coding_agent).configure(setup)
         code = run_command(command, environment)
@@ -201,8 +187,6 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
 
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Build the environment of a command whose clients should reach the World of a key."""
-    from harness.drive.client_environment import environment_changes, server_variables
-
     changes = environment_changes(server_variables(origin, dialect, key), environment)
     return {
         name: value for name, value in {**environment, **changes, URL_VARIABLE: origin}.items() if value is not None
@@ -211,9 +195,6 @@ def _command_environment(origin: str, dialect: str, key: str, environment: Mappi
 
 def _describe_silence(dialect: str, *, is_plain: bool) -> str:
     """Explain why no request may have come."""
-    from harness.api.http.dialects import FOUNDRY
-    from harness.drive.client_environment import READ_BY_CLIENTS
-
     *first, last = READ_BY_CLIENTS[dialect]
     is_project = dialect == FOUNDRY
     return NO_REQUEST.format(
@@ -225,10 +206,6 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 
 def _problems(api: MockApi, permitted: Permitted) -> Iterator[str]:
     """Yield why a run fails although its command passed, for each World and for requests that reached none."""
-    from harness.explain.turn import unknown_key_cause
-    from harness.report.judge_world import judge_world
-    from harness.world.mock import Mock
-
     if cause := unknown_key_cause(api.strays):
         yield cause.what
     for world in api.worlds.values():

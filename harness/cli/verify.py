@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from tempfile import TemporaryDirectory
+from typing import IO, Any, NoReturn
 
 import typer
+from orjson import OPT_INDENT_2, dumps
 
 from harness.cli.program import (
     ExitCode,
@@ -25,14 +28,21 @@ from harness.cli.program import (
     progress,
 )
 from harness.core.errors import COMMAND, ConfigError
-from harness.report.formats import FORMATS
+from harness.live.conformance import score as score_output
+from harness.live.conformance.examine_server import examine_server
+from harness.live.conformance.questions import DEFAULT_MODEL
+from harness.overrides.project_file import find_unused, load_overrides
+from harness.report.forecast import Outlook, outlook_lines
+from harness.report.formats import FORMATS, check_writable, is_page, write_report
 from harness.report.replace_file import explain_write_errors, open_replacement
-
-if TYPE_CHECKING:
-    from harness.report.forecast import Outlook
-    from harness.report.report import Report
-    from harness.verify.run import JudgeObserver, Tally
-
+from harness.report.report import OUTLOOK_KINDS, Report
+from harness.verify import output
+from harness.verify.examples import EXAMPLE_KEY
+from harness.verify.judging.circumstances import parse_host
+from harness.verify.output import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
+from harness.verify.report_cases import CaseWriter, load_report
+from harness.verify.run import OBSERVER_SUFFIX, JudgeObserver, JudgeOptions, Tally, verify_recordings
+from harness.viewer.build_run import collect_facts
 
 SERVER_OPTIONS = frozenset({"server", "model", "key_env", "timeout", "jobs", "as_json"})
 RECORDING_OPTIONS = frozenset({"paths", "jobs", "as_json"})
@@ -93,14 +103,6 @@ def _count_processors() -> int:
 
 
 def _verify_recordings(options: VerifyOptions) -> None:
-    from tempfile import TemporaryDirectory
-
-    from harness.overrides.project_file import find_unused, load_overrides
-    from harness.report.forecast import Outlook
-    from harness.report.formats import write_report
-    from harness.verify.judging.circumstances import parse_host
-    from harness.verify.run import JudgeOptions, verify_recordings
-
     paths, as_json, reports = options.paths or [], options.as_json, options.reports or []
     gateways, overrides = [parse_host(text) for text in options.host or []], load_overrides(options.contract, Path())
     outlook = Outlook.parse(options.forecast, options.as_model, "--forecast")
@@ -125,9 +127,6 @@ def _verify_recordings(options: VerifyOptions) -> None:
 
 def _print_outlook(report: Report, as_json: Path | None) -> bool:
     """Print what becomes of the requests, unless JSON is printed; return whether any will not be accepted."""
-    from harness.report.forecast import outlook_lines
-    from harness.report.report import OUTLOOK_KINDS
-
     lines = outlook_lines(
         (case.id, (finding for finding in case.found if finding.kind in OUTLOOK_KINDS)) for case in report.cases
     )
@@ -140,8 +139,6 @@ def _print_outlook(report: Report, as_json: Path | None) -> bool:
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
     """Explain why nothing was judged, or nothing of what was named; empty if something was."""
-    from harness.verify.output import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
-
     nothing = explain_nothing_judged(tally) if tally.is_clean else ""
     return explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
 
@@ -162,30 +159,19 @@ def _case_collector(reports: list[Path], outlook: Outlook) -> Callable[[Path, Pa
     """
     if not reports and not outlook:
         return None
-    from harness.report.formats import check_writable, is_page
-    from harness.verify.report_cases import CaseWriter
-
     check_writable(reports)
     pages = list(map(is_page, reports))
     return partial(CaseWriter, with_views=any(pages), outlook=outlook, with_bodies=not all(pages))
 
 
 def _load_report(folder: Path, recordings: Path, nothing_judged: str, began: float) -> Report:
-    from harness.verify.report_cases import load_report
-    from harness.verify.run import OBSERVER_SUFFIX
-    from harness.viewer.build_run import collect_facts
-
     spools = sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
     report = load_report(spools, recordings, nothing_judged)
     return replace(report, facts=collect_facts("verify", Path(), began, time.time() - began))
 
 
 def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbose: bool) -> None:
-    from harness.verify import output
-
     if as_json == Path("-"):
-        from io import BytesIO
-
         output.write_json(tally, spool := BytesIO(), nothing_judged)
         print_text(spool.getvalue().decode(), newline=False)
         return
@@ -199,11 +185,6 @@ def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbos
 
 
 def _verify_server(options: VerifyOptions) -> None:
-    from harness.live.conformance import score as score_output
-    from harness.live.conformance.examine_server import examine_server
-    from harness.live.conformance.questions import DEFAULT_MODEL
-    from harness.verify.examples import EXAMPLE_KEY
-
     as_json = options.as_json
     key = _server_key(options.key_env) if options.key_env else EXAMPLE_KEY
     with progress("asking") as advance:
@@ -235,8 +216,6 @@ def _server_key(name: str) -> str:
 
 
 def _write_json(document: Any, file: Path) -> None:
-    from orjson import OPT_INDENT_2, dumps
-
     if file == Path("-"):
         print_json(document)
         return

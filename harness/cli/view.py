@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 import orjson
 import typer
@@ -20,15 +19,21 @@ from harness.cli.program import ExitCode, Options, argument, check_test_file, op
 from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.registry import suggest_name
+from harness.drive.run_program import rerun_test
+from harness.report.formats.json_file import read_report
 from harness.report.replace_file import explain_write_errors, open_replacement
-from harness.report.report import RunFacts
+from harness.report.report import Report, RunFacts
+from harness.verify.compare_cases import compare_cases, judge_comparison
+from harness.verify.report_cases import CaseWriter, load_report
+from harness.verify.run import OBSERVER_SUFFIX, JudgeOptions, verify_recordings
+from harness.viewer.build_run import assemble_run, build_run, compare_runs, fill_page, pair_cases
 from harness.viewer.compared import Comparison
+from harness.viewer.copies import unwritable, write_test
+from harness.viewer.fork import Fork
 from harness.viewer.json_form import read_text, to_text
-from harness.viewer.page_data import Documentation, Run
+from harness.viewer.page_data import Documentation, Run, ShownCase
+from harness.viewer.text import render_case, render_run
 from harness.viewer.trace import SUFFIX, list_traces, read_trace
-
-if TYPE_CHECKING:
-    from harness.viewer.page_data import ShownCase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,10 +134,6 @@ def _check_options(options: ViewOptions) -> None:
 
 def _run_again(viewed: Viewed, options: ViewOptions) -> Viewed:
     """Run the test of a case, or the written test, with other releases; return the comparison of both runs."""
-    from tempfile import TemporaryDirectory
-
-    from harness.drive.run_program import rerun_test
-
     earlier = _only(viewed, _find(viewed, options.case).row.id)
     test = str(options.test) if options.test else earlier.run.cases[0].id
     with TemporaryDirectory(prefix="harness-view-") as folder:
@@ -158,8 +159,6 @@ def _end_compared(comparison: Comparison, options: ViewOptions) -> None:
 
 
 def _render_text(viewed: Viewed, options: ViewOptions) -> str:
-    from harness.viewer.text import render_case, render_run
-
     if options.case:
         return render_case(viewed.run, _find(viewed, options.case), options.tokens)
     return render_run(viewed.run, viewed.open, options.tokens)
@@ -192,9 +191,6 @@ def _find(viewed: Viewed, name: str) -> ShownCase:
 
 
 def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
-    from harness.viewer.copies import unwritable, write_test
-    from harness.viewer.fork import Fork
-
     case = _find(viewed, options.case)
     if not case.exchanges:
         raise ConfigError(f"--write-test: {case.row.name} has no request to send again.")
@@ -223,8 +219,6 @@ def _read_outputs(given: Sequence[str]) -> dict[str, str]:
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:
-    from harness.viewer.build_run import fill_page
-
     page = fill_page(viewed.run, viewed.texts).encode()
     if options.out:
         file = options.out
@@ -257,14 +251,10 @@ class Viewed:
 
     def cases(self) -> Iterator[ShownCase]:
         """Parse the cases one after the other."""
-        from harness.viewer.page_data import ShownCase
-
         return (read_text(text, ShownCase) for text in self.texts)
 
     def open(self, id: str) -> ShownCase | None:
         """Parse the case with an id; None if the page does not contain it."""
-        from harness.viewer.page_data import ShownCase
-
         ids = [row.id for row in self.run.cases]
         index = ids.index(id) if id in ids else len(self.texts)
         return read_text(self.texts[index], ShownCase) if index < len(self.texts) else None
@@ -300,9 +290,6 @@ def read_compared(paths: Sequence[Path], against: Path) -> Viewed:
 
 def compare_viewed(viewed: Viewed, earlier: Viewed, label: str, places: tuple[str, str] = ("", "")) -> Viewed:
     """Return a run with its differences from an earlier one, which `label` names; see `compare_runs`."""
-    from harness.verify.compare_cases import compare_cases, judge_comparison
-    from harness.viewer.build_run import compare_runs, pair_cases
-
     run = compare_runs(
         viewed.run, earlier.run, f"{label} ({earlier.run.commit})" if earlier.run.commit else label, places
     )
@@ -314,8 +301,6 @@ def compare_viewed(viewed: Viewed, earlier: Viewed, label: str, places: tuple[st
 
 
 def _read_traces(files: Sequence[Path]) -> Viewed:
-    from harness.viewer.build_run import assemble_run
-
     traces = [read_trace(file) for file in files]
     documented: dict[str, Documentation] = {}
     for trace in traces:
@@ -350,21 +335,11 @@ def _is_report(path: Path) -> bool:
 
 
 def _read_report(path: Path) -> Viewed:
-    from harness.report.formats.json_file import read_report
-    from harness.viewer.build_run import build_run
-
     return Viewed(*build_run(read_report(path)))
 
 
 def _read_recordings(paths: Sequence[Path]) -> Viewed:
     """Read recordings as `responses-harness verify` would show them in a page: judged by the contract."""
-    from tempfile import TemporaryDirectory
-
-    from harness.report.report import Report
-    from harness.verify.report_cases import CaseWriter, load_report
-    from harness.verify.run import OBSERVER_SUFFIX, JudgeOptions, verify_recordings
-    from harness.viewer.build_run import build_run
-
     with TemporaryDirectory(prefix="harness-view-") as folder:
         judging = JudgeOptions(make_observer=partial(CaseWriter, with_views=True, with_bodies=False))
         verify_recordings(list(paths), Path(folder), 1, judging)

@@ -100,6 +100,7 @@ def pretend(folder: Path, package: str, content: str, monkeypatch: pytest.Monkey
     """Put another package in place of an installed one."""
     (folder / f"{package}.py").write_text(content, encoding="utf-8")
     monkeypatch.syspath_prepend(folder)
+    monkeypatch.setitem(sys.modules, package, sys)  # so that the pretended one is forgotten even if none was imported
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
 
