@@ -186,7 +186,7 @@ def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = No
         reasoned += count if is_reasoning else 0
         output_tokens += count
     if spent is not None:
-        output_tokens, reasoned = spent, min(reasoned, spent)
+        output_tokens, reasoned = spent, reasoned and min(reasoned, spent)
     return {
         "input_tokens": input_tokens,
         "input_tokens_details": _UNCACHED,

@@ -126,8 +126,9 @@ def run_rules(rules: Iterable[Rule], call: WorldCall, is_exempt: IsExempt | None
     subject = partial(getattr, call)
     for rule in rules:
         assert rule.check is not None  # the schema finds the violations of a rule without a function
-        found = rule.check(*map(subject, rule.needs))
-        for facts in found if isinstance(found, GeneratorType) else ({},) * bool(found):
+        if not (found := rule.check(*map(subject, rule.needs))):
+            continue
+        for facts in found if isinstance(found, GeneratorType) else ({},):
             error = rule.error.fill(facts)
             if is_exempt is None or not is_exempt(rule, facts, error):
                 return Violation(rule, error, facts)

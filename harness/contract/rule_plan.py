@@ -55,7 +55,7 @@ class RulePlan:
         if text is None or not (self.words or self.item_types):
             return self.after
         types = self.item_types & call.transcript.types if self.item_types else ()
-        found = frozenset([*types, *[word for word in self.words if word in text]])
+        found = frozenset([*types, *filter(text.__contains__, self.words)])
         if (rules := self.narrowed.get(found)) is None:
             rules = tuple(rule for rule in self.after if rule.may_apply(found))
             # A client could use endless combinations of words; beyond this, the rules are selected anew each time.

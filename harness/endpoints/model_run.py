@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from harness.analysis.call_ledger import APPROVAL_TYPES, concerns_approvals
@@ -36,6 +37,7 @@ from harness.world.world import World
 _UNAVAILABLE: Json = {"type": "unavailable"}
 """The diagnostics of a prompt that is too small (recorded), and in comparison with a response in progress (documented)."""
 TEXT_PREFIX = id_prefix("message")
+_IS_TEXT, _TEXT_TOKENS = attrgetter("is_text"), attrgetter("text_tokens")
 _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 _CLIENT_TOOLS = {"function_call": "function", "custom_tool_call": "custom"}
@@ -64,7 +66,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
     taken, waiting = _take_lines(prompt, call)
     scripted, ending = split_ending(taken.lines)
-    is_text = not [True for item in scripted if not item.is_text]
+    is_text = all(map(_IS_TEXT, scripted))
     items = scripted if is_text else name_approvals(scripted, prompt.transcript)
     # Most turns are of text, which answers any request that does not ask for a form of it, or for a call.
     if not is_text or prompt.body.get("text") or prompt.body.get("tool_choice"):
@@ -260,7 +262,7 @@ def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
     """Return an output's tokens if known without counting: for text messages, or at the `max_output_tokens` limit."""
     limit: int | None = body.get("max_output_tokens")
     if limit is None:
-        return sum([item.text_tokens for item in turn.items]) if turn.is_text else None
+        return sum(map(_TEXT_TOKENS, turn.items)) if turn.is_text else None
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
 
 

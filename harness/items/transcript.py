@@ -184,7 +184,7 @@ def answered_call_id(output: Json) -> str | None:
     return call_id if isinstance(call_id, str) else None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Transcript:
     """Items that are `stored`, then those `added` by the request, with references resolved.
 

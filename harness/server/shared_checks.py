@@ -1,13 +1,16 @@
 """Reads and checks requests, computing once what they share with earlier ones.
 
-Requests that differ only in their `input` share their settings: most rules, and how the response begins. Requests with
-the same bytes share everything that depends on the body alone, unless it names something stored. What is shared holds
-for the path, the query, the headers, the account, the models, the day and the agent for which it was decided, in a World
-without overrides. It is kept the second time, as most requests are sent only once.
+Requests that differ only in their `input` share their settings: most rules, and how the response begins; where that is a
+text, also what was parsed of the bytes around it. Requests with the same bytes share everything that depends on the body
+alone, unless it names something stored. What is shared holds for the path, the query, the headers, the account, the
+models, the day and the agent for which it was decided, in a World without overrides. It is kept the second time, as most
+requests are sent only once.
 """
 
+import re
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import jsonschema_rs
@@ -46,8 +49,14 @@ MAX_BODY = 64 * 1024
 DECISIVE_HEADERS = ("content-type", "openai-beta", "x-ms-oai-image-generation-deployment", USER_IDENTITY)
 """The headers that may decide whether a request is accepted, once its key has led to a World."""
 
+_TEXT_INPUT = re.compile(rb'("input": ?)("(?:[^"\\]++|\\.)*+")')
+"""A member `input` that is a text."""
+
+Check = Callable[[ApiCall], Checked[ApiCall]]
 Key = tuple[tuple[str | None, ...], str, bytes]
 """The decisive headers of a request, its address, and its body without the `input`."""
+Around = tuple[bytes, bytes, bytes]
+"""The bytes of a body before a member `input` that is a text, its name, and the bytes after it."""
 
 
 class RepeatCache(Generic[K, V]):
@@ -108,7 +117,7 @@ class Prepared(NamedTuple):
     def holds_for(self, call: ApiCall) -> bool:
         """Return whether the decisions also hold for a request in its World."""
         world = call.world
-        if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
+        if world is None or world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
         return (self.account is world.account or self.account == world.account) and self.agent == call.agent
 
@@ -164,12 +173,19 @@ def prepare(call: ApiCall) -> Prepared | None:
     )
 
 
+class TextRequest(NamedTuple):
+    """An accepted request with a text as its `input`."""
+
+    request: Request
+    prepared: Prepared
+
+
 class WholeRequest(NamedTuple):
     """An accepted request with its prompt; `is_decided` means that it is accepted whatever is stored."""
 
     request: Request
-    prompt: Prompt
     prepared: Prepared
+    prompt: Prompt
     is_decided: bool
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
@@ -186,46 +202,83 @@ class SharedChecks:
 
     def __init__(self) -> None:
         self._prepared: RepeatCache[Key, Prepared] = RepeatCache()
+        self._texts: RepeatCache[Around, TextRequest] = RepeatCache()
         self._whole: RepeatCache[bytes, WholeRequest] = RepeatCache()
 
-    def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
-        """Read a request as `read_request` does; bytes that came before are not parsed again."""
+    def read(self, received: ReceivedRequest, place: ApiPath) -> tuple[Request, Check]:
+        """Read a request as `read_request` does, and return what checks it; bytes that came before are not parsed again."""
         raw, headers = received.raw, received.headers
-        whole = self._whole.get(raw) if len(raw) <= MAX_BODY and received.method == "POST" else None
-        if whole is None or received.query or not _is_like(whole.request, place, headers):
-            return read_request(received, place)
-        # A new object for each request, since a journal distinguishes requests by identity.
-        return _with_content(whole.request, headers, raw)
+        if received.method == "POST" and len(raw) <= MAX_BODY and not received.query:
+            if whole := self._whole.get(raw):
+                if _is_like(whole.request, place, headers):
+                    # A new object for each request, since a journal distinguishes requests by identity.
+                    request = _with_content(whole.request, headers, whole.request.body, raw)
+                    return request, partial(self._check_whole, whole)
+            elif (known := self._find_text(raw)) and _is_like(known[0].request, place, headers):
+                (like, prepared), text = known
+                request = _with_content(like, headers, {**like.body, "input": text}, raw)
+                return request, partial(self._check_prepared, prepared)
+        return read_request(received, place), self.check
+
+    def _find_text(self, raw: bytes) -> tuple[TextRequest, str] | None:
+        """Find a request with the same bytes around its text; also return the text of this one."""
+        if (found := _split_at_text(raw)) is None or (known := self._texts.get(found[0])) is None:
+            return None
+        try:
+            return known, orjson.loads(found[1])
+        except orjson.JSONDecodeError:
+            return None
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request as `harness.contract.check` does, except for what is decided already."""
-        request = call.request
-        if call.world is None or request.operation != CREATE_RESPONSE:
-            return check(call)
-        whole = self._whole.get(request.raw) if len(request.raw) <= MAX_BODY else None
-        # Identity proves that these bytes were read from the cache, with its headers, and that the body is unchanged.
-        if whole and whole.request.body is request.body and whole.prepared.holds_for(call):
-            return whole.check(call)
-        if (key := _key_of(request)) is None:
+        if call.world is None or call.request.operation != CREATE_RESPONSE or (key := _key_of(call.request)) is None:
             return check(call)
         prepared = self._prepared.get(key)
-        if prepared is not None and prepared.holds_for(call) and prepared.accepts_input(call):
-            checked = prepared.check(call)
-            if checked.violation is None and isinstance(call.world, World):  # an event of a WebSocket has other bytes
-                self._keep_whole(call, prepared)
-            return checked
+        return self._check_anew(call, key) if prepared is None else self._check_prepared(prepared, call)
+
+    def _check_whole(self, whole: WholeRequest, call: ApiCall) -> Checked[ApiCall]:
+        return whole.check(call) if whole.prepared.holds_for(call) else self.check(call)
+
+    def _check_prepared(self, prepared: Prepared, call: ApiCall) -> Checked[ApiCall]:
+        if not (prepared.holds_for(call) and prepared.accepts_input(call)):
+            return self._check_anew(call, _key_of(call.request))
+        checked = prepared.check(call)
+        if checked.violation is None and isinstance(call.world, World):  # an event of a WebSocket has other bytes
+            self._keep_whole(call, prepared)
+        return checked
+
+    def _check_anew(self, call: ApiCall, key: Key | None) -> Checked[ApiCall]:
+        """Check a request of which nothing is decided, and keep what is decided the second time."""
         checked = check(call)
-        if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
+        if checked.violation is None and key and self._prepared.has_seen(key) and (made := prepare(call)):
             self._prepared.put(key, made, len(key[2]))
+            if isinstance(call.world, World) and (around := _around_text(call.request)):
+                self._texts.put(around, TextRequest(call.request, made), sum(map(len, around)))
         return checked
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
         """Cache a whole request the second time its bytes are accepted, unless it names something stored."""
-        raw, about = call.request.raw, call.resolved
-        if len(raw) <= MAX_BODY and self._whole.has_seen(raw) and not _names_stored(about.prompt):
+        raw = call.request.raw
+        if len(raw) <= MAX_BODY and self._whole.has_seen(raw) and not _names_stored((about := call.resolved).prompt):
             plan = prepared.plan_for(call.body)
             is_decided = not any(map(_reads_world, (*plan.before, *plan.narrow(about))))
-            self._whole.put(raw, WholeRequest(call.request, about.prompt, prepared, is_decided), len(raw))
+            self._whole.put(raw, WholeRequest(call.request, prepared, about.prompt, is_decided), len(raw))
+
+
+def _split_at_text(raw: bytes) -> tuple[Around, bytes] | None:
+    """Split a body at the first member `input` that is a text: the bytes around the text, and the text as JSON."""
+    before, *found = _TEXT_INPUT.split(raw, 1)
+    return ((before, found[0], found[2]), found[1]) if found else None
+
+
+def _around_text(request: Request) -> Around | None:
+    """Return the bytes around the text of a request that is its `input` whatever it says; None without such a text."""
+    if len(request.raw) > MAX_BODY or (found := _split_at_text(request.raw)) is None:
+        return None
+    before, name, after = around = found[0]
+    other = f"not {request.body['input']}"
+    is_input = orjson.loads(b"".join((before, name, orjson.dumps(other), after))) == {**request.body, "input": other}
+    return around if is_input else None
 
 
 def _names_stored(prompt: Prompt) -> bool:
@@ -256,9 +309,9 @@ def _key_of(request: Request) -> Key | None:
     return (_decisive(request.headers), address, others) if len(others) <= MAX_SETTINGS else None
 
 
-def _with_content(request: Request, headers: Mapping[str, str], raw: bytes) -> Request:
-    """Copy a request with other headers and equal bytes; `_replace` would take twice as long."""
-    return Request._make((*request[:2], headers, request.query, request.body, raw, *request[6:]))
+def _with_content(request: Request, headers: Mapping[str, str], body: Json, raw: bytes) -> Request:
+    """Copy a request with other headers and another body; `_replace` would take twice as long."""
+    return tuple.__new__(Request, (*request[:2], headers, request.query, body, raw, *request[6:]))
 
 
 def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:

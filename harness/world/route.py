@@ -137,6 +137,8 @@ Turn = (
     | Repeated
 )
 
+PLAIN = (Item, list, Ending, Fault)
+"""The turns that were read when they were scripted; all others are code."""
 MAX_VALIDATED = 1000
 """The number of valid items that a route remembers; bounded because a function may return a new one each time."""
 
@@ -201,7 +203,7 @@ class Route:
         elif not isinstance(turn, Iterator):
             self._drop_first()
         # A plain turn was read when it was scripted.
-        lines = self._run(turn, request) if callable(turn) or isinstance(turn, Iterator) else _as_lines(turn)
+        lines = _as_lines(turn) if isinstance(turn, PLAIN) else self._run(turn, request)
         if not lines:
             self._drop_first()
             return lines

@@ -134,7 +134,7 @@ class Store:
     def put_response(self, response: Json, own_input: Sequence[Json], previous: ItemChain) -> None:
         """Store a response, so that it can be continued and read back, and its items referenced."""
         output = response["output"]
-        chain = previous.extend(*own_input, *output)
+        chain = ItemChain((*own_input, *output), previous)
         self.responses[response["id"]] = StoredResponse(response, own_input, chain)
         self.put_items(chain.own)
         self._link_reasoning(output)

@@ -31,7 +31,7 @@ from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, Limits, drop_before, drop_oldest
 from harness.core.registry import suggest_name
 from harness.core.webhooks import WebhookDelivery
-from harness.items.kind import id_prefix
+from harness.items.kind import CALL_OF_OUTPUT, id_prefix
 from harness.world.exploration import Explorer
 from harness.world.mcp_server import McpServers
 from harness.world.prompt_cache import PromptCache
@@ -315,11 +315,8 @@ class World:
 
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Return items as stored: each with an id, the client's own if it sent one; `owner` is a response's id."""
-        in_project = is_project_id(owner)
         return [
-            item
-            if item.get("id")
-            else {"id": self.ids.item(id_prefix(item["type"], in_project=in_project), owner, now), **item}
+            item if item.get("id") else {"id": self.ids.item(_id_prefix(item["type"], owner), owner, now), **item}
             for item in items
         ]
 
@@ -364,6 +361,10 @@ class World:
         if self.webhooks is not None and self.courier is not None and response.get("background"):
             self.webhooks.add_event(response, self.now)
             self.courier.wake(self)
+
+
+def _id_prefix(type: str, owner: str) -> str:
+    return id_prefix(type, in_project=type in CALL_OF_OUTPUT and is_project_id(owner))
 
 
 def count_failed(known: Mapping[Problem, int], problem: Problem, count: int) -> Mapping[Problem, int]:

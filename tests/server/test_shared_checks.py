@@ -21,7 +21,7 @@ from harness.items import function_call, message, reasoning, web_search_call
 from harness.report.judge_world import judge_world
 from harness.server import shared_checks
 from harness.server.mock_api import MockApi
-from harness.server.shared_checks import SharedChecks
+from harness.server.shared_checks import Check, SharedChecks
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
 from harness.world.api_call import ApiCall
@@ -49,8 +49,8 @@ def test_a_value_that_is_stored_again_takes_its_room_once(monkeypatch: pytest.Mo
 class NothingKept(SharedChecks):
     """Reads and checks each request as if it came first."""
 
-    def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
-        return read_request(received, place)
+    def read(self, received: ReceivedRequest, place: ApiPath) -> tuple[Request, Check]:
+        return read_request(received, place), self.check
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         return check(call)
