@@ -115,7 +115,7 @@ def is_uncertain_on(day: str, since: str, until: str) -> bool:
 def days_of_change(entries: Iterable[Dated]) -> tuple[str, ...]:
     """Return the days on which the set of valid entries changes, in order."""
     limits = [(entry.since, entry.until) for entry in entries]
-    starts = {(f"{since}-01-01"[:10] if len(since) == 4 else f"{since}-01"[:10]) for since, _ in limits if since}
+    starts = {f"{since}-01-01"[:10] for since, _ in limits if since}
     return tuple(sorted(starts | {_day_after(until) for _, until in limits if until}))
 
 

@@ -214,7 +214,7 @@ class SendRecord:
         "whole",
     )
 
-    def __init__(self, arrived: float, connection: int = 0) -> None:
+    def __init__(self, arrived: float, connection: int) -> None:
         self.arrived = arrived
         self.connection = connection
         self.first_byte: float | None = None

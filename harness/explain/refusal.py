@@ -134,8 +134,7 @@ def describe_refusal(exchange: Exchange) -> str:
 
 
 def _error_message(exchange: Exchange) -> str:
-    rule = RULES.get(exchange.answer.rule or "")
-    message = answer_error(exchange).get("message") or (rule.summary if rule else "no reason given")
+    message = answer_error(exchange).get("message") or "no reason given"
     if _is_other_api(exchange):
         message = str(message).partition(_OTHER_API_END)[0] + _OTHER_API_END.rstrip()
     return shorten(" ".join(str(message).split()), 400)

@@ -14,7 +14,7 @@ from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, Problem, describe_code
 from harness.core.exchange import Answer, Exchange, Request, Stray, answer_error
-from harness.core.json_values import as_object, as_string, is_model
+from harness.core.json_values import as_object, as_string
 from harness.core.text import pluralize, shorten, show, summarize_item
 from harness.ending import Ending
 from harness.explain.cause import Cause, ReportFinding
@@ -274,7 +274,7 @@ def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
     """Summarize an unused turn, or one answer of a list, in one line that names the route."""
     if not isinstance(route, RoutedPath):
         return f"{route}: {summarize_turn(turn)}"
-    if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):
+    if isinstance(turn, Fault) or callable(turn):
         return f"{route}: {_summarize_line(turn)}"
     status, body = (turn.status, turn.body) if isinstance(turn, Answer) else (route.status, turn)
     return f"{route}: {status} {show(body, 80)}"

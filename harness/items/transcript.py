@@ -283,7 +283,7 @@ def input_items(body: Json) -> list[Json]:
 def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
     """Resolve the transcript of a request: stored items, then its own, with references replaced by stored items."""
     given = input_items(body)
-    references = find_references(given) if given is body.get("input") else ()
+    references = find_references(given)
     if not references:
         return Transcript(stored, given)
     named = {id(item) for item in references}

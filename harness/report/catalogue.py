@@ -144,7 +144,7 @@ def _to_json(value: Any) -> Any:
         return _example_json(value)
     if isinstance(value, Item):
         return {"type": value.type, **value.members}
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value):
         return {
             field.name: _to_json(own) for field in fields(value) if (own := getattr(value, field.name)) != field.default
         }

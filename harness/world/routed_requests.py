@@ -79,7 +79,7 @@ class RoutedPath:
             )
         made = self.answers[self.taken if self.is_list else 0]
         self.taken += 1
-        if not callable(made) or is_model(made):
+        if not callable(made):
             return self.make_answer(made)
         try:
             # The function may change what it gets; the journal keeps what was sent.
@@ -159,7 +159,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
     for reply in answers:
         if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
             raise ConfigError(f"{at}: {show(reply)} is a class or async. Pass a plain function, or what it returns.")
-        if not callable(reply) or is_model(reply):
+        if not callable(reply):
             made.make_answer(reply)  # so that a mistake shows here, not at the first request
     return made
 

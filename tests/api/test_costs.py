@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from harness.api.costs import Price, find_cost, find_price
+from harness.api.costs import Price, find_cost, find_cost_of, find_price
+from harness.api.http.dialects import PROVIDERS
 from harness.api.model_facts import read_table, split_source
-from harness.core.exchange import Json
+from harness.core.exchange import Answer, Exchange, Json, Request
 
 DAY = "2026-11-22"
 
@@ -59,6 +60,11 @@ def test_what_is_read_from_the_cache_and_written_to_it_has_its_own_price() -> No
     assert find_cost(answer(read=100_000, **counts), DAY) == pytest.approx(0.06 * 2.5 + 0.04 * 5)
     assert find_cost(answer(read=0, said=100_000), DAY) == pytest.approx(1)
     assert find_cost(answer(read=272_001, said=100_000), DAY) == pytest.approx(0.272001 * 4 + 1.5)
+
+
+def test_only_an_answer_of_openai_has_its_price() -> None:
+    made = [Exchange(1, Request("POST", "/responses", dialect=dialect), Answer(200, answer())) for dialect in PROVIDERS]
+    assert [find_cost_of(exchange, DAY) for exchange in made] == [find_cost(answer(), DAY), None, None]
 
 
 @pytest.mark.parametrize(

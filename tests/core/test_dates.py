@@ -73,9 +73,9 @@ def test_a_change_whose_day_is_unknown_is_uncertain_in_its_month() -> None:
 
 def test_an_epoch_begins_where_an_entry_begins_or_has_ended() -> None:
     ended = [Entry(until=day) for day in ("2025-12", "2025", "2025-02-28")]
-    changes = days_of_change([Entry("2026-05"), *ended, Entry()])
-    assert changes == ("2025-03-01", "2026-01-01", "2026-05-01")
-    days = ("2025-01-01", "2025-03-01", "2026-04-30", CONTRACT_DATE)
+    changes = days_of_change([Entry("2024"), Entry("2026-05"), Entry("2026-05-09"), *ended, Entry()])
+    assert changes == ("2024-01-01", "2025-03-01", "2026-01-01", "2026-05-01", "2026-05-09")
+    days = ("2023-12-31", "2025-02-28", "2025-03-01", "2026-04-30", "2026-05-08", CONTRACT_DATE)
     assert [start_of_epoch(day, changes) for day in days] == ["", *changes]
 
 

@@ -14,6 +14,6 @@ def test_the_first_end_counts() -> None:
 
 
 def test_a_clock_that_is_set_back_makes_no_negative_time() -> None:
-    record = SendRecord(100.0)
+    record = SendRecord(100.0, 0)
     record.end(left_at=99.0)
     assert record.times.left == 0

@@ -85,7 +85,7 @@ def test_lines_add_up_and_go_with_faults_and_functions(mock: Mock, client: opena
         ({"input_tokens": "5"}, "usage: input_tokens is '5'."),
         ({"output_tokens": 1.5}, "usage: output_tokens is 1.5."),
         ({"input_tokens": 2**53}, "usage: input_tokens is 9007199254740992."),
-        ({"cached": 5}, "usage: cached is 5, a part of input_tokens, which is not given. Pass input_tokens as well."),
+        ({"cached": 1}, "usage: cached is 1, a part of input_tokens, which is not given. Pass input_tokens as well."),
         ({"cached": 5, "input_tokens": 4}, "usage: cached is 5, a part of input_tokens, which is 4."),
         ({"reasoning": 5}, "usage: reasoning is 5, a part of output_tokens, which is not given."),
         ({"input": 5}, "'input'"),

@@ -45,8 +45,9 @@ def post(world):
 # Causes
 
 
-def test_a_world_that_the_server_dropped_comes_before_what_went_wrong_in_the_next(world, post):
+def test_a_world_that_the_server_dropped_comes_before_what_went_wrong_in_the_next(mock, world, post):
     world.was_dropped = True
+    mock.script("Never.")  # left because of the refusal, no cause of its own
     post(asked(17))
     assert [cause.kind for cause in find_causes(world)] == ["dropped", "refusal"]
 

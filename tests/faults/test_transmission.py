@@ -108,6 +108,7 @@ class TestHowItIsWritten:
             ("ttft=300ms,tokens=80/s", Pace(0.3, 80)),
             ("tokens = 80/s, jitter = 0.2", Pace(0, 80, 0.2)),
             ("ttft=1.5", Pace(1.5)),
+            ("tokens=0.001", Pace(0, 0.001)),
             ("ttft=2m", Pace(120)),
         ],
     )
@@ -126,6 +127,7 @@ class TestHowItIsWritten:
             ("ttft=soon", "pace: ttft is 'soon'. Pass seconds"),
             ("tokens=fast", "pace: tokens is 'fast'. Pass the tokens per second"),
             ("tokens=-1", "pace: tokens is '-1'."),
+            ("tokens=0.0009", "pace: tokens is 0.0009."),
             ("jitter=2,ttft=1", "pace: jitter is 2.0."),
             ("jitter=0.1", "pace: no speed."),
             ("tfft=1", "pace: it has no 'tfft'. Did you mean 'ttft'?"),

@@ -21,6 +21,7 @@ from harness.items import (
     mcp_approval_request,
     mcp_call,
     mcp_list_tools,
+    multi_agent_call,
     open_page,
     program,
     program_output,
@@ -95,6 +96,10 @@ OPEN = {"input_schema": {"type": "object"}}
                 container_id="cntr_1",
                 outputs=[{"type": "logs", "logs": "4\n"}, {"type": "image", "url": "https://a"}],
             ),
+        ),
+        (
+            multi_agent_call("wait_agent", {"timeout_ms": 9}, call_id="call_1"),
+            {"action": "wait_agent", "arguments": '{"timeout_ms":9}', "call_id": "call_1"},
         ),
         (code_interpreter_call(None, container_id="c"), completed(code=None, container_id="c", outputs=None)),
         (program("1", call_id="c", fingerprint="gA"), {"call_id": "c", "code": "1", "fingerprint": "gA"}),

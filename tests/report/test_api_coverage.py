@@ -72,6 +72,13 @@ def test_a_rule_about_a_form_counts_when_something_of_that_form_is_sent(keyword:
     assert (rule in rules(), rule in rules(**members)) == (False, True)
 
 
+def test_a_rule_about_a_form_counts_only_for_the_kind_of_tool_that_has_it() -> None:
+    function = {"type": "function", "name": "f", "parameters": None, "strict": False}
+    search = {"type": "file_search", "vector_store_ids": ["vs_1"], "max_num_results": 5}
+    rule = next(rule.id for rule in RULES.values() if rule.keyword == "maximum")
+    assert [rule in rules(tools=[tool]) for tool in (function, search)] == [False, True]
+
+
 def test_a_refusal_stops_at_the_rule_that_refused() -> None:
     found = rules("hi", bogus=1, tools=[{"type": "function", "name": "f", "parameters": None, "strict": False}])
     assert "unknown_parameter" in found

@@ -188,9 +188,9 @@ def test_a_call_of_a_server_waits_for_its_approval(approve: bool, types: list[st
     assert talk.types([answer], previous_response_id=first["id"]) == types
     assert talk.types([listed, asked, answer]) == types
     known = {**listed, "tools": [{"name": "look", "input_schema": {"type": "object"}}]}
-    assert (
-        talk.ask([known, {"role": "user", "content": "hi"}], tool_choice="required").body["output"][0]["name"] == "look"
-    )
+    other = {**listed, "id": "mcpl_other", "server_label": "other"}
+    given = [other, known, {"role": "user", "content": "hi"}]
+    assert talk.ask(given, tool_choice="required").body["output"][0]["name"] == "look"
 
 
 def test_a_scripted_server_is_called_without_a_turn() -> None:

@@ -44,7 +44,7 @@ def use(api: MockApi, mock: Mock) -> None:
     ask(api, {}, "/embeddings")
     ask(api, {}, key="sk-closed")
     mock.world.tool_runs.turns.append(SentTurn(1, [{"role": "user", "content": "Who?"}]))
-    mock.world.edge.records[mock.world.exchange_count] = SendRecord(1.0)
+    mock.world.edge.records[mock.world.exchange_count] = SendRecord(1.0, 0)
 
 
 def shown(world: World) -> list[str]:
