@@ -200,7 +200,7 @@ def _render_parts(parts: Sequence[Any]) -> list[Any]:
     Anything else, in an item of a kind whose schema does not name parts, stays unchanged.
     """
     return [
-        {**PART_DEFAULTS.get(part.get("type", ""), {}), **(without_nulls(part) if None in part.values() else part)}
+        {**PART_DEFAULTS.get(part.get("type", ""), {}), **without_nulls(part)}
         if isinstance(part, dict) and isinstance(part.get("type", ""), str)
         else part
         for part in parts

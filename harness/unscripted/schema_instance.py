@@ -158,7 +158,7 @@ _SCALARS: Mapping[str, Callable[[Json], Iterable[Any]]] = {
     "string": _candidate_texts,
     "integer": _candidate_numbers,
     "number": _candidate_numbers,
-    "boolean": lambda schema: (False, True),
+    "boolean": lambda schema: (False,),
     "null": lambda schema: (None,),
 }
 """The values to try for a schema of a scalar type, the best first."""

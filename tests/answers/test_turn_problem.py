@@ -81,7 +81,8 @@ class TestACall:
         ],
     )
     def test_a_call_of_another_kind_of_tool_is_a_mistake(self, call: Item, tools: list[Json]) -> None:
-        assert "the request declares no " in problem(call, tools=tools)
+        told = problem(call, tools=tools)
+        assert ("the request declares no " in told, "call it. It has no tools.\n" in told) == (True, not tools)
 
     @pytest.mark.parametrize(
         ("call", "tools"),

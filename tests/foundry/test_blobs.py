@@ -107,7 +107,9 @@ class TestABlob:
     def test_a_blob_is_listed(self, storage: Storage) -> None:
         for name in ("b.txt", "a & b.txt", "sub/c.txt"):
             storage.ask("PUT", name, b"x", WRITE)
-        listed = storage.ask("GET", restype="container", comp="list").body.decode()
+        answer = storage.ask("GET", restype="container", comp="list")
+        assert answer.status == 200
+        listed = answer.body.decode()
         assert listed.index("<Name>a &amp; b.txt</Name>") < listed.index("<Name>b.txt</Name>")
         some = storage.ask("GET", restype="container", comp="list", prefix="sub/").body.decode()
         assert (some.count("<Blob>"), "<Name>sub/c.txt</Name>" in some) == (1, True)

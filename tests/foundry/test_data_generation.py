@@ -55,9 +55,9 @@ def test_tuning_gets_files_one_for_each_part(project: ProjectClient) -> None:
     assert whole["filename"] == "made.jsonl"
     split = {**TUNING, "generation_configuration": {"type": "simple_qna", "max_samples": 10, "train_split": 0.8}}
     train, validation = result_of(project, split)["outputs"]
-    files = project.mock.world.store.files
-    sizes = [files[file["id"]].object["bytes"] for file in (train, validation)]
-    assert sizes[0] > sizes[1] > 0
+    lines = [project.ask(f"GET /openai/v1/files/{file['id']}/content").body for file in (train, validation)]
+    assert [content.count(b"\n") for content in lines] == [8, 2]
+    assert lines[0].startswith(b'{"query": "Question 1", "response": "Answer 1"}')
 
 
 def test_a_job_under_way_is_cancelled_and_a_finished_one_is_not(project: ProjectClient) -> None:
