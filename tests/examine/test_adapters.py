@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from harness.examine import adapters
-from harness.examine.adapter import parse_modes
+from harness.examine.adapter import modes_of, parse_modes
 from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.results import RED
 from harness.examine.run_cases import examine, select_cases
+from harness.examine.worker import load
+from tests.examine.reference.in_process import open_bench
 
 HERE = Path(adapters.__file__).parent
 LINES = 84
@@ -22,6 +24,23 @@ def test_an_adapter_is_short(file):
     assert len((HERE / file).read_text(encoding="utf-8").splitlines()) <= LINES
 
 
+SOME = (
+    "answers/usage,answers/told-cut-by-length,answers/failed,answers/reasoning-summary,tools/raises,tools/custom,"
+    "tools/deferred,state/chain,state/stateless,agents/mcp-*,errors/no-headers,dialects/assistants-*"
+)
+
+
+@pytest.mark.parametrize(("name", "count"), [("openai", 28), ("openai-assistants", 18)])
+def test_a_client_of_openai_meets_cases_of_each_kind_in_its_first_and_last_mode(name: str, count: int) -> None:
+    client = load(ADAPTERS[name])
+    modes = {case.id: (case, [*modes_of(case, client.declare())]) for case in select_cases(SOME)}
+    runs = [(case, mode) for case, every in modes.values() for mode in dict.fromkeys([*every[:1], *every[-1:]])]
+    with open_bench() as bench:
+        cells = bench.run_each(runs, client)
+    assert {f"{cell.case} {cell.mode}": cell.reasons for cell in cells if cell.verdict != "pass"} == {}
+    assert len(cells) == count
+
+
 @pytest.mark.slow
 def test_the_client_of_openai_meets_every_case_but_those_of_a_stream_that_just_ends():
     """In two of its eight modes."""
@@ -32,13 +51,6 @@ def test_the_client_of_openai_meets_every_case_but_those_of_a_stream_that_just_e
         "streams/empty",
     }
     assert sum(cell.verdict == "pass" for cell in found.cells) > 250
-
-
-@pytest.mark.slow
-def test_the_assistants_client_of_openai_meets_every_case_of_a_thread():
-    found = examine(command_for("openai-assistants"), select_cases("dialects/assistants-*"))
-    assert {cell.case: cell.verdict for cell in found.cells if cell.verdict != "pass"} == {}
-    assert len(found.cells) == 18
 
 
 def test_every_adapter_has_its_file():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.call_ledger import Approval
+from harness.core.exchange import Answer, Exchange, Request
 from harness.examine import checks
 from harness.examine.case import Check, ObservedRun, ToolCall
 from harness.examine.task import Outcome, Task
@@ -147,6 +148,24 @@ def test_an_mcp_tool_is_executed_exactly_once_after_its_approval(runs: tuple[int
     observed = ObservedRun(Task(prompts=()), Outcome(), SimpleNamespace(approvals=approvals), [])
     told = [] if ran is None else [f"the server ran {ran} after approvals; expected ['ship']"]
     assert list(checks.mcp_runs("ship")(observed)) == told
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (["a", "a"], None),
+        (["a", "b"], "['a', 'b']; expected ['a', 'a']"),
+        (["a", None], "['a', None]; expected ['a', 'a']"),
+        ([None, None], "[None, None]; expected ['a conversation']"),
+        ([], "[]; expected ['a conversation']"),
+    ],
+)
+def test_every_request_is_in_the_same_conversation(named: Sequence[str | None], told: str | None) -> None:
+    bodies = [{"conversation": {"id": name}} if name else {} for name in named]
+    request = [Request("POST", "/responses", operation="POST /responses", body=body) for body in bodies]
+    exchanges = [Exchange(number, one, Answer(200, {})) for number, one in enumerate(request, 1)]
+    observed = ObservedRun(Task(prompts=(), state="conversation"), Outcome(), SimpleNamespace(exchanges=exchanges), [])
+    assert list(checks.continues()(observed)) == ([f"the requests name {told}"] if told else [])
 
 
 class TestReasoning:

@@ -1,6 +1,7 @@
 """Each case catches something that no other case of its area does: a mutant of the reference client."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,8 @@ from harness.core.registry import import_modules
 from harness.examine.adapter import Mode, modes_of
 from harness.examine.case import AREAS, CASES, ClientCase
 from tests.examine.mutants.mutant import MUTANTS, Mutant
-from tests.examine.reference.client import ReferenceClient
+from tests.examine.reference.client import ReferenceClient, ReferenceSession
 from tests.examine.reference.in_process import Bench, open_bench
-from tests.support.slow import slow_except
 
 DOMINATED = {
     *("agents/approval-one", "agents/hand-off", "agents/hand-off-then-call"),
@@ -24,17 +24,11 @@ DOMINATED = {
 SWEPT = {f"streams/cut-after-{events}" for events in range(12)} - {f"streams/cut-after-{n}" for n in (0, 5, 11)}
 """Of the streams that are cut after each event, the mutants of all but the first, one in the middle and the last."""
 import_modules("tests.examine.mutants", (*AREAS, "assistants", "project_agents"))
-CAUGHT = sorted(set(MUTANTS) - SWEPT)
-QUICK = [place for place, case in enumerate(CAUGHT) if case.startswith(("state/", "agents/approval"))]
 
 
-def caught_by(mutant: Mutant, bench: Bench) -> set[str]:
-    """The cases that this client does not meet, of one area, in the mode of the mutant: those of `must`, and its own."""
+def caught_by(mutant: Mutant, cases: Iterable[ClientCase], bench: Bench) -> set[str]:
+    """The cases that this client does not meet, in the mode of the mutant."""
     client = ReferenceClient(mutant.session)
-    area = mutant.case.partition("/")[0]
-    cases = [
-        case for case in CASES.values() if case.area == area and (case.severity == "must" or case.id == mutant.case)
-    ]
     runs = [(case, mode) for case in cases if (mode := mode_named(mutant.mode, case, client))]
     return {cell.case for cell in bench.run_each(runs, client) if cell.verdict != "pass"}
 
@@ -50,9 +44,38 @@ def bench() -> Iterator[Bench]:
         yield bench
 
 
-@pytest.mark.parametrize("case", slow_except(QUICK, CAUGHT))
-def test_a_mutant_is_caught_by_its_case_alone(case, bench):
-    assert caught_by(MUTANTS[case], bench) == {case}
+@pytest.mark.parametrize("area", AREAS)
+def test_a_mutant_is_caught_by_its_case(area, bench):
+    cases = [case for case in CASES.values() if case.area == area and case.id in MUTANTS]
+    assert [case.id for case in cases if not caught_by(MUTANTS[case.id], [case], bench)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", sorted(set(MUTANTS) - SWEPT))
+def test_a_mutant_is_caught_by_its_case_alone(id, bench):
+    area = [case for case in CASES.values() if case.area == CASES[id].area]
+    assert caught_by(MUTANTS[id], [case for case in area if case.severity == "must" or case.id == id], bench) == {id}
+
+
+class RunsTwice(ReferenceSession):
+    """A client that executes each tool twice."""
+
+    def execute(self, tool: Any, arguments: Any) -> str:
+        super().execute(tool, arguments)
+        return super().execute(tool, arguments)
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        *("agents/approval-one", "agents/hand-off-then-call", "agents/nested-call", "dialects/assistants-tool"),
+        *("streams/call-in-bytes", "tools/one-call", "tools/parallel-calls"),
+    ],
+)
+def test_a_tool_that_is_executed_twice_is_a_failure(id, bench):
+    client = ReferenceClient(RunsTwice)
+    cell = bench.run(CASES[id], next(iter(modes_of(CASES[id], client.declare()))), client)
+    assert (cell.verdict, cell.reasons[0].partition(":")[0]) == ("fail", "tools ran")
 
 
 def test_each_case_has_a_mutant():

@@ -11,7 +11,8 @@ import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.core.errors import ConfigError
 from harness.examine.adapter import parse_mode
 from harness.examine.case import CASES, ClientCase
-from harness.examine.own_tests import render_tests
+from harness.examine.own_tests import render_tests, run_case
+from harness.world.mock import Mock
 from tests.support.examined import TARGET
 from tests.support.processes import run
 
@@ -47,6 +48,22 @@ def test_every_case_can_be_written() -> None:
     text = render_tests({id: ["plain,replay"] for id in CASES}, CASES, "openai", "")
     compile(text, "test_cases.py", "exec")
     assert text.count("\ndef test_") == len(CASES)
+
+
+def test_a_case_runs_in_this_process(mock: Mock) -> None:
+    run_case(mock, "answers/two-messages", "plain,replay", adapter="openai")
+
+
+@pytest.mark.parametrize(
+    ("id", "told"),
+    [
+        ("answers/two-messages", 'without "I look it up.", which the model wrote'),
+        ("errors/500-always", "reports success"),
+    ],
+)
+def test_what_a_broken_client_does_differently_fails(mock: Mock, id: str, told: str) -> None:
+    with pytest.raises(AssertionError, match=told):
+        run_case(mock, id, "plain,replay", adapter=f"{TARGET}LastMessageOnly")
 
 
 def test_a_mode_that_is_none() -> None:
