@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.overrides.derive import offer_learning
 from tests.support.command_line import run_cli
 from tests.support.learning import ASK, Learn, contract, refused, taken, verdict
 from tests.support.recordings import HI, KEY, recorded, write_jsonl
@@ -133,6 +134,23 @@ class TestWhatTheApiRefused:
         assert (contract().refusals[0].instead, verdict(colour="blue")) == ("unknown_parameter", "Nope: 'colour'.")
         assert verdict(colour=1) == "Unknown parameter: 'colour'."
 
+    def test_a_value_that_was_accepted_elsewhere_is_no_value_of_a_refusal(self, learn: Learn) -> None:
+        both = [refused("No.", "truncation", "no", truncation=name) for name in ("auto", "disabled")]
+        learn(*both, *recorded({**ASK, "truncation": "disabled"}))
+        assert [verdict(truncation=name) for name in ("auto", "disabled")] == ["No.", ""]
+
+    def test_in_other_words_spares_the_requests_that_were_refused_in_the_mocks(self, learn: Learn) -> None:
+        known = "Unknown parameter: 'colour'."
+        learn(
+            refused("Nope.", "colour", "nope", colour="blue"),
+            refused(known, "colour", "unknown_parameter", colour="blue", top_p=0.5),
+        )
+        assert (verdict(colour="blue"), verdict(colour="blue", top_p=0.5)) == ("Nope.", known)
+
+    def test_that_names_a_member_of_what_is_not_there_is_about_the_rest(self, learn: Learn) -> None:
+        learn(refused("No.", "text.format.name", "no", truncation="auto"))
+        assert (verdict(truncation="auto"), verdict()) == ("No.", "")
+
     def test_what_the_api_refused_is_for_the_pairs_of_model_and_value_that_were_refused(self, learn: Learn) -> None:
         words = "not supported with this model"
         learn(
@@ -180,6 +198,19 @@ def test_rules_of_ones_own_are_listed_as_yours(learn: Learn) -> None:
     assert "yours_400_truncation" in listed
     assert "a.jsonl#1" not in listed
     assert "400 No." in run_cli("rules", "yours_400_truncation", "--contract", "contract.yaml").stdout
+
+
+def test_what_could_be_learned_is_offered_except_what_is_known(learn: Learn, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "own.yaml"\n')
+    shapes = [taken(**{f"shape_{number}": 1}) for number in range(6)]
+    learn(shapes[0])
+    file = write_jsonl(tmp_path, [*shapes, refused("Nope.", "shape_0", "nope", shape_0="round")])
+    disagreeing, *shown, command, _, first, _, _, _, _, last = offer_learning([file], tmp_path)
+    assert disagreeing == "7 exchanges; the API and the mock disagree in 6:"
+    assert shown[0].startswith("  tape.jsonl#2, POST /responses: accepted, the mock refuses it: Unknown")
+    assert shown[5:] == [last] == ["  … 1 more"]
+    assert command == "learn it: responses-harness learn --contract own.yaml tape.jsonl"
+    assert first == "  - unknown_parameter does not apply at shape_1 (shape_1: number)"
 
 
 class TestNothingToLearn:
