@@ -19,6 +19,7 @@ import pickle
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,7 @@ def in_child(function: Callable[[], Any], seconds: float = CPU_SECONDS) -> tuple
             code = 1
             try:
                 resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+                signal.alarm(int(10 * seconds))  # for what waits forever
                 os.environ["PYTEST_DEBUG_TEMPROOT"] = folder  # sessions beside each other may fail to share one
                 with open(os.devnull, "w") as nowhere:
                     os.dup2(nowhere.fileno(), 1)

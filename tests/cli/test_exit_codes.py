@@ -17,7 +17,6 @@ from tests.support.checked import accept_everything
 from tests.support.command_line import run_cli
 from tests.support.processes import spawn
 from tests.support.recordings import HI, recorded, write_jsonl
-from tests.support.slow import slow_except_every
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
@@ -57,7 +56,6 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "rules", lambda *_: ["rules"]),
     (ExitCode.OK, "losses", lambda *_: ["losses"]),
     (ExitCode.OK, "models", lambda *_: ["models"]),
-    (ExitCode.OK, "demo", lambda *_: ["demo"]),
     (ExitCode.OK, "cassettes", lambda *_: ["cassettes", str(ROOT / "tests/cassettes")]),
     (ExitCode.OK, "verify", lambda folder, _: ["verify", str(write_jsonl(folder, recorded(HI)))]),
     (ExitCode.OK, "report", lambda folder, _: reporting(folder)),
@@ -87,9 +85,7 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("code", "command", "prepare"), slow_except_every(4, CASES), ids=[f"{code.name}-{name}" for code, name, _ in CASES]
-)
+@pytest.mark.parametrize(("code", "command", "prepare"), CASES, ids=[f"{code.name}-{name}" for code, name, _ in CASES])
 def test_each_command_ends_as_the_page_says(
     code: ExitCode, command: str, prepare: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +107,7 @@ def test_the_page_lists_every_command_and_every_code() -> None:
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.M)] == list(ExitCode)
 
 
-@pytest.mark.parametrize("command", slow_except_every(4, LISTED))
+@pytest.mark.parametrize("command", LISTED)
 def test_an_unknown_option_is_a_mistake(command: str) -> None:
     result = run_cli(command, "--nosuch")
     assert (result.exit_code, "No such option: --nosuch" in result.stderr) == (2, True)

@@ -31,7 +31,6 @@ class TestTheCommand:
         assert (ended.returncode, ended.stdout) == (0, "Sure. a-long-token\n")
         assert ended.stderr == "responses-harness: 2 requests, nothing is wrong\n"
 
-    @pytest.mark.slow
     def test_the_command_is_answered_by_a_function_over_and_over(self, tmp_path: Path) -> None:
         (file := tmp_path / "script.py").write_text(
             "script = [lambda request: request.body['input'], 'B']\nrepeat = True"
@@ -40,7 +39,6 @@ class TestTheCommand:
         ended = serve("--script", str(file), *program(asking))
         assert (ended.returncode, ended.stdout) == (0, "a B c\n")
 
-    @pytest.mark.slow
     def test_the_command_finds_nothing_in_its_environment_that_leads_elsewhere(self) -> None:
         names = "OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "OPENAI_API_KEY", "HARNESS_URL"
         printing = f"ask(); print(*(os.environ.get(name) for name in {names}))"
@@ -50,7 +48,6 @@ class TestTheCommand:
         assert before == ["None", "None", "127.0.0.1,elsewhere", "sk-anything"]
         assert url.startswith("http://127.0.0.1:")
 
-    @pytest.mark.slow
     def test_the_command_of_azure_finds_azures_variables(self) -> None:
         names = "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"
         printing = f"print(*map(os.environ.get, {names})); ask(os.environ['AZURE_OPENAI_API_KEY'], "
@@ -58,7 +55,6 @@ class TestTheCommand:
         base_url, endpoint, key = given.stdout.split()
         assert (base_url, endpoint[:17], key, given.returncode) == ("None", "http://127.0.0.1:", "sk-anything", 0)
 
-    @pytest.mark.slow
     def test_the_command_has_the_address_of_the_control_plane(self) -> None:
         asking = "ask(); print(urllib.request.urlopen(os.environ['HARNESS_URL'] + '/_harness/health').status)"
         assert serve(*program(asking)).stdout == "200\n"
@@ -75,14 +71,12 @@ class TestTheCommand:
 class TestWhatIsPermitted:
     ASKING = "ask(temperature=7); ask()"
 
-    @pytest.mark.slow
     def test_what_is_permitted_is_no_reason_for_a_verdict(self, script: str) -> None:
         ended = serve(
             "--script", script, "--unused", "allow", "--refusals", "number_above_maximum", *program(self.ASKING)
         )
         assert (ended.returncode, ended.stderr) == (0, "responses-harness: 2 requests, nothing is wrong\n")
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", ["yaml", "py"])
     def test_what_is_permitted_is_what_the_report_advises(self, suffix: str, tmp_path: Path) -> None:
         made = {"yaml": "script: [ {message: one}, {message: two} ]", "py": "script = ['one', 'two']"}
@@ -93,7 +87,6 @@ class TestWhatIsPermitted:
         assert "\n  allow   responses-harness serve --unused allow -- …\n" in ended.stderr
         assert not [word for word in ("mock.refuses", "whole test", "/_harness/") if word in ended.stderr]
 
-    @pytest.mark.slow
     def test_what_is_permitted_is_what_clients_do_unless_they_are_judged_strictly(self, script: str) -> None:
         twice = program("ask(); ask()")
         assert serve("--script", script, *twice).returncode == 0
@@ -103,7 +96,6 @@ class TestWhatIsPermitted:
         assert "\n  allow   responses-harness serve --client duplicate-create -- …\n" in ended.stderr
         assert serve("--script", script, "--client", "duplicate-create", *twice).returncode == 0
 
-    @pytest.mark.slow
     def test_what_is_permitted_is_not_what_was_not_named(self, script: str) -> None:
         options = ("--script", script, "--unused", "allow", "--refusals", "unknown_parameter")
         ended = serve(*options, *program(self.ASKING))
@@ -124,7 +116,6 @@ TWO_TURNS = ("--script", "SCRIPT")
 KEYS = "[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "text", "code", "said"),
     [
@@ -162,7 +153,6 @@ def test_the_exit_code_is_the_commands_else_1_for_a_verdict_or_2_for_silence(
     assert "pytest" not in ended.stderr
 
 
-@pytest.mark.slow
 def test_the_exit_code_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(tmp_path: Path) -> None:
     (plain := tmp_path / "plain").write_text("no program")
     assert serve("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
@@ -177,22 +167,19 @@ def test_the_exit_code_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_ru
 class TestADialect:
     @pytest.mark.parametrize(
         ("options", "told"),
-        slow_except(
-            [],
-            [
-                (
-                    ("--dialect", "foundry"),
-                    "AZURE_AI_PROJECT_ENDPOINT, FOUNDRY_PROJECT_ENDPOINT or PROJECT_ENDPOINT, or be passed its value. "
-                    "Azure's clients send no token over plain HTTP: serve with --tls.",
-                ),
-                (("--dialect", "foundry", "--tls"), "PROJECT_ENDPOINT, or be passed its value."),
-                (
-                    ("--dialect", "azure"),
-                    "AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY, or be passed their values.",
-                ),
-                ((), "OPENAI_BASE_URL and OPENAI_API_KEY, or be passed their values."),
-            ],
-        ),
+        [
+            (
+                ("--dialect", "foundry"),
+                "AZURE_AI_PROJECT_ENDPOINT, FOUNDRY_PROJECT_ENDPOINT or PROJECT_ENDPOINT, or be passed its value. "
+                "Azure's clients send no token over plain HTTP: serve with --tls.",
+            ),
+            (("--dialect", "foundry", "--tls"), "PROJECT_ENDPOINT, or be passed its value."),
+            (
+                ("--dialect", "azure"),
+                "AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY, or be passed their values.",
+            ),
+            ((), "OPENAI_BASE_URL and OPENAI_API_KEY, or be passed their values."),
+        ],
         ids=["foundry", "foundry over TLS", "azure", "openai"],
     )
     def test_a_dialect_says_what_its_clients_have_to_read(self, options: tuple[str, ...], told: str) -> None:
@@ -244,7 +231,6 @@ class TestASignal:
 class TestACodingAgent:
     CONFIG = "import os, pathlib; print(pathlib.Path(os.environ['CODEX_HOME'], 'config.toml').read_text()); ask()"
 
-    @pytest.mark.slow
     def test_a_coding_agent_finds_its_configuration_in_a_home_of_its_own(self) -> None:
         ended = serve("--for", "codex", *program(self.CONFIG))
         assert ended.returncode == 0, ended.stderr
@@ -254,12 +240,10 @@ class TestACodingAgent:
 class TestTheDay:
     ASK_OLD = "print(ask(model='codex-mini-latest', tools=[{'type': 'local_shell'}]))"
 
-    @pytest.mark.slow
     def test_the_day_is_that_of_the_option(self) -> None:
         ended = serve("--as-of", "2026-04", *program(self.ASK_OLD))
         assert (ended.returncode, "'object': 'response'" in ended.stdout) == (0, True), ended.stderr
 
-    @pytest.mark.slow
     def test_the_day_is_that_of_the_contract_without_it(self) -> None:
         assert serve(*program(self.ASK_OLD)).stdout == "400\n"
 
@@ -304,7 +288,6 @@ print(os.environ["OPENAI_WEBHOOK_SECRET"])
 
 
 class TestTheReport:
-    @pytest.mark.slow
     def test_the_report_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in FORMATS}
         ending = (
@@ -321,7 +304,6 @@ class TestTheReport:
         assert all(file.stat().st_size > 200 for file in files.values())
         assert made["unknown_models"] == {"gpt-5.9": 1}
 
-    @pytest.mark.slow
     def test_the_report_is_a_trace_for_a_world_with_a_verdict_on_demand(self, script: str, tmp_path: Path) -> None:
         asking = "ask('sk-one'); ask('sk-one'); ask('sk-two')"
         assert serve("--script", script, "--trace", str(tmp_path / "traces"), *program(asking)).returncode == 1
@@ -329,7 +311,6 @@ class TestTheReport:
         assert (trace.case.row.name, trace.case.row.outcome, len(trace.case.exchanges)) == ("sk-two", "failed", 1)
         assert [cause.kind for cause in trace.case.row.causes] == ["unused"]
 
-    @pytest.mark.slow
     def test_the_report_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in (".json", ".xml", ".sarif", ".md")}
         options = [part for file in files.values() for part in ("--report", str(file))]
@@ -345,7 +326,6 @@ class TestTheReport:
         assert 'failures="1"' in files[".xml"].read_text()
         assert all("Incorrect API key provided: test." in files[suffix].read_text() for suffix in (".sarif", ".md"))
 
-    @pytest.mark.slow
     def test_the_report_says_what_is_permitted(self, script: str, tmp_path: Path) -> None:
         file = tmp_path / "report.json"
         serve("--script", script, "--unused", "allow", "--report", str(file), *program("ask()"))

@@ -252,12 +252,17 @@ class TestAServer:
         linear(mock.exchanges, chained)
         assert losses_of(mock.exchanges, True, mock.world.tool_runs) == []
 
-    def test_a_server_that_refuses_is_raised(self, mock: Any) -> None:
-        async def create(request: Request) -> Any:
-            return JSONResponse({"error": {"message": "no"}}, 400)
+    @pytest.mark.parametrize("status", [400, 500])
+    def test_a_server_that_refuses_is_asked_once_and_raised(self, status: int) -> None:
+        asked: list[Request] = []
 
-        with served(create) as url, Chat(url, "key") as chat, pytest.raises(openai.BadRequestError, match="no"):
+        async def create(request: Request) -> Any:
+            asked.append(request)
+            return JSONResponse({"error": {"message": "no"}}, status)
+
+        with served(create) as url, Chat(url, "key") as chat, pytest.raises(openai.APIStatusError, match="no"):
             chat.say("Who?")
+        assert len(asked) == 1
 
     def test_a_server_whose_stream_has_no_end_is_an_error(self) -> None:
         async def create(request: Request) -> Any:

@@ -104,7 +104,9 @@ def test_a_container_whose_health_never_ends_is_given_up_and_removed(docker, mon
     with stalling(TRICKLING_HEAD) as origin:
         monkeypatch.setattr("tests.drive.test_container.free_port", lambda: int(origin.rpartition(":")[2]))
         with pytest.raises(TimeoutError):
-            MockContainer().start()
+            (container := MockContainer("responses-harness", "--zdr", port=9)).start()
+    assert docker.made.command == ["serve", "--host", "0.0.0.0", "--port", "9", "--zdr"]
+    assert docker.made.environment["HARNESS_CONTROL_TOKEN"] == container.control_token
     assert docker.made.status == "removed"
 
 

@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
 
-from tests.support.processes import run, spawn
+from tests.support.command_line import run_cli
+from tests.support.processes import spawn
 
 ROOT = Path(__file__).parents[3]
 ASK = """
@@ -82,8 +84,24 @@ def serving(*options: str, patch: str = "") -> Iterator[Served]:
 
 
 def serve(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run `responses-harness serve` to its end."""
-    return run([sys.executable, "-m", "harness", "serve", *arguments], env=environment(**more))
+    """Run `responses-harness serve` to its end in this process, with what its command prints."""
+    with redirected(1) as output, redirected(2) as errors:
+        ended = run_cli("serve", *arguments, **more)
+        printed, told = (os.pread(stream.fileno(), 1 << 20, 0).decode() for stream in (output, errors))
+    return subprocess.CompletedProcess(arguments, ended.exit_code, ended.stdout + printed, ended.stderr + told)
+
+
+@contextmanager
+def redirected(number: int) -> Iterator[IO[bytes]]:
+    """Put a file in place of a stream of this process and of those that it starts."""
+    with TemporaryFile() as file:
+        before = os.dup(number)
+        os.dup2(file.fileno(), number)
+        try:
+            yield file
+        finally:
+            os.dup2(before, number)
+            os.close(before)
 
 
 @contextmanager
@@ -91,13 +109,6 @@ def spawned(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start `responses-harness serve`, and end it with the block."""
     with spawn([sys.executable, "-m", "harness", "serve", *arguments], env=environment()) as child:
         yield child
-
-
-def refused_start(*options: str) -> str:
-    """Return what is printed by a server that does not start."""
-    ended = serve("--port", "0", *options)
-    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
-    return " ".join(ended.stderr.split())
 
 
 def read_until(wire: socket.socket, end: bytes) -> bytes:
