@@ -135,7 +135,7 @@ def _is_overruled(old: Entry, new: Overrides) -> bool:
     if isinstance(old, Exemption):
         return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
     if isinstance(old, AddedMember):
-        return any((member.root, member.at) == (old.root, old.at) for member in new.members)
+        return False
     again = any(refusal.instead == old.instead and refusal.condition.covers(old.condition) for refusal in new.refusals)
     return again or any(old.is_contradicted_by(exemption) for exemption in new.exemptions)
 

@@ -8,7 +8,7 @@ from harness.core.errors import ApiError, ConfigError
 from harness.overrides.contract_file import parse_overrides, render_overrides
 
 STATUS = MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message")
-WHEN = Condition(models=("o3",), members=(STATUS,))
+WHEN = Condition("POST /responses/compact", "azure", models=("o3",), members=(STATUS,))
 SEEN = (Evidence("tests/a.yaml", 2, "2025-10-02"), Evidence("tests/b.yaml", 1))
 
 
@@ -44,6 +44,7 @@ MISTAKES = {
     "format: 2": "1: format 2 is of a newer release; this one reads format 1. Update responses-harness.",
     "format: one": '1: format is "one". Pass 1.',
     "exemptions: []": "1: format is missing. Add it.",
+    "format: 1\nexemptions: {rule: x}": '2: exemptions is {"rule": "x"}. Pass a list.',
     "[1]": "1: [1] is not an object. Its members: format, exemptions, refusals, members.",
     "": "1: the file is empty. Begin with `format: 1`.",
     "format: [": "2: did not find expected node content.",
@@ -66,13 +67,17 @@ EXEMPTIONS = {
     "rule: invalid_type\n  seen: [{file: a, exchange: 0}]": "4: exchange is 0. Pass a number from 1.",
     "rule: invalid_type\n  seen: [{file: a, exchange: x}]": '4: exchange is "x". Pass a number from 1.',
     "rule: invalid_type\n  rule: invalid_value": "4: key 'rule' is set twice. Remove one.",
+    "rule: invalid_type\n  when: [{at: x, value: [[1]]}]": "4: value is [[1]]. Pass a list of texts, numbers, "
+    "booleans and nulls.",
+    "rule: invalid_type\n- rule: invalid_type": "4: it says the same as line 3; delete one of them.",
     "rule: invalid_type\n  words: [a]": '4: words is ["a"]. Pass an object.',
     "rule: invalid_type\n  at: x\n  when: [{at: x}]\nrefusals:\n- error: {status: 400, message: a}\n"
     "  instead: invalid_type\n  when: [{at: x}]": "7: the API refused these requests, but line 3 says that it took them; "
     "delete one of them.",
 }
 REFUSALS = {
-    "error: {status: 200, message: x}": "3: status is 200. Pass a status from 400 to 499.",
+    "error: {status: 399, message: x}": "3: status is 399. Pass a status from 400 to 499.",
+    "error: {status: 500, message: x}": "3: status is 500. Pass a status from 400 to 499.",
     "error: {status: 400, message: x}": "3: a refusal needs `when` or `models`: it would refuse every request.",
     "error: {status: 400, message: 1}\n  models: [x]": "3: message is 1. Pass a text.",
     "error: {status: 400, message: 'a {modle}'}\n  models: [o3]": "3: {modle} is not a fact. Did you mean 'model'? A brace "

@@ -59,6 +59,13 @@ class TestWhatTheApiTook:
         learn(taken(tools=[{"type": "file_search"}]))
         assert verdict(tools=[{"type": "file_search"}]) == ""
 
+    def test_names_three_files_that_show_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        for name in "abcd":
+            write_jsonl(tmp_path, [BLUE], f"{name}.jsonl")
+        assert run_cli("learn", ".").exit_code == 0
+        assert [seen.file for seen in contract().exemptions[0].seen] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+
 
 class TestWhatIsAboutItems:
     """Violations that name a call or an item by its id are exempted for items like those that were taken."""
@@ -146,6 +153,30 @@ class TestWhatTheApiRefused:
             refused(known, "colour", "unknown_parameter", colour="blue", top_p=0.5),
         )
         assert (verdict(colour="blue"), verdict(colour="blue", top_p=0.5)) == ("Nope.", known)
+
+    def test_holds_for_the_value_of_another_member_that_its_words_quote(self, learn: Learn) -> None:
+        said = "'top_p' is not supported with 'auto'."
+        learn(refused(said, "top_p", "unsupported_value", top_p=0.5, truncation="auto"))
+        assert (verdict(top_p=0.5, truncation="auto"), verdict(top_p=0.5)) == (said, "")
+
+    def test_that_names_no_member_holds_for_what_all_of_its_requests_have_and_lack(self, learn: Learn) -> None:
+        tiers = [{"service_tier": name, "truncation": "auto"} for name in ("auto", "default")]
+        learn(*(refused("No.", None, "no", **body) for body in tiers))
+        assert [verdict(**body) for body in tiers] == ["No.", "No."]
+        assert verdict(service_tier="auto") == verdict(**tiers[0], text={"format": {"type": "text"}}) == ""
+
+    def test_about_the_form_of_a_request_is_for_all_models_once_two_made_it(self, learn: Learn) -> None:
+        one, other = (
+            refused("No.", "truncation", "invalid_value", truncation="auto", model=model) for model in ("gpt-4.1", "o3")
+        )
+        learn(one)
+        assert (verdict(truncation="auto"), verdict(truncation="auto", model="gpt-4o")) == ("No.", "")
+        learn(one, other)
+        assert verdict(truncation="auto", model="gpt-4o") == "No."
+
+    def test_in_a_list_is_for_each_of_its_places(self, learn: Learn) -> None:
+        learn(refused("No.", "input[0].role", "no", input=[{**HELLO, "role": "developer"}]))
+        assert contract().refusals[0].error.param == "{path}"
 
     def test_that_names_a_member_of_what_is_not_there_is_about_the_rest(self, learn: Learn) -> None:
         learn(refused("No.", "text.format.name", "no", truncation="auto"))
@@ -237,6 +268,7 @@ class TestSecrets:
             taken(colour=KEY),
             refused(f"The colour {KEY} of ann@acme.io is taken.", "truncation", "no", truncation="auto"),
             refused("No.", "truncation", "no", truncation="auto", model=f"ft:{KEY}"),
+            refused("No.", "truncation", "no", truncation="auto", model="ft:ann@acme.io"),
         )
         text = Path("contract.yaml").read_text()
         assert KEY not in text
@@ -292,6 +324,11 @@ class TestTheFileOfTheUser:
         result = run_cli("learn", TAPE)
         assert (result.exit_code, Path("contract.yaml").read_text()) == (2, "format: 1\nexemption: []\n")
         assert "contract.yaml:2: no member 'exemption'. Did you mean 'exemptions'?" in result.stderr
+
+    def test_one_that_cannot_be_written_is_an_error(self, learn: Learn) -> None:
+        learn(BLUE)
+        result = run_cli("learn", "--contract", TAPE / "own.yaml", TAPE)
+        assert (result.exit_code, "tape.jsonl/own.yaml: cannot be written: " in result.stderr) == (2, True)
 
     @pytest.mark.parametrize("command", ["verify", "rules", "serve"])
     def test_a_mistake_is_reported_wherever_the_file_is_loaded(self, tmp_path: Path, command: str) -> None:
