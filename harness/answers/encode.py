@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, count, zip_longest
+from itertools import chain, count, repeat, zip_longest
 from typing import Any
 
 import orjson
@@ -119,8 +119,7 @@ class FrameWriter:
         slots = ("id", "call_id") if isinstance(wire.get("call_id"), str) else ("id",)
         encoded = orjson.dumps({**wire, **dict.fromkeys(slots, "")})
         exact = tuple([(name, tuple(pieces)) for name, pieces in deltas.items()]) if deltas else ()
-        is_kept = len(encoded) <= MAX_KEPT_SIZE and _ENCODED_MARK not in encoded
-        if is_kept and next(count_uses(encoded, slots, exact, place)):  # 0 the first time
+        if len(encoded) <= MAX_KEPT_SIZE and next(count_uses(encoded, slots, exact, place)):  # 0 the first time
             template = make_template(encoded, slots, exact, place)
             self.pieces.append(fill_template(template, wire))
             self.number += template.number
@@ -152,17 +151,17 @@ class FrameTemplate:
 def fill_template(template: FrameTemplate, wire: Json) -> bytes:
     """Build the frames of an item that differs from the template's only in its ids."""
     pad = _pad if template.size <= MAX_PADDED_SIZE else _pad.__wrapped__
-    frames = pad(template, find_start(wire["id"]) if template.paddings else 0)
-    for name in template.slots:
+    frames = _encode_text(wire["id"]).join(pad(template, find_start(wire["id"]) if template.paddings else 0))
+    for name in template.slots[1:]:
         frames = frames.replace(SLOTS[name], _encode_text(wire[name]))
     return frames
 
 
 @lru_cache(maxsize=MAX_PADDED)
-def _pad(template: FrameTemplate, noise_start: int) -> bytes:
-    """Insert the paddings into the frames of a template."""
+def _pad(template: FrameTemplate, noise_start: int) -> list[bytes]:
+    """Insert the paddings into the frames of a template, and cut these where the id of the item belongs."""
     paddings = [cut_noise(noise_start, number, length).encode() for number, length in template.paddings]
-    return b"".join(chain.from_iterable(zip_longest(template.pieces, paddings, fillvalue=b"")))
+    return b"".join(chain.from_iterable(zip_longest(template.pieces, paddings, fillvalue=b""))).split(SLOTS["id"])
 
 
 Exact = tuple[tuple[tuple[str, int], tuple[str, ...]], ...]
@@ -172,7 +171,7 @@ Exact = tuple[tuple[tuple[str, int], tuple[str, ...]], ...]
 @lru_cache(maxsize=MAX_KEPT)
 def count_uses(encoded: bytes, slots: Sequence[str], exact: Exact, place: ItemPlace) -> Iterator[int]:
     """Return a counter of the item's earlier occurrences; an item that occurs once needs no template."""
-    return count()
+    return repeat(0) if _ENCODED_MARK in encoded else count()
 
 
 @lru_cache(maxsize=MAX_KEPT)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import chain
 from typing import Protocol, overload
 
@@ -167,17 +166,12 @@ def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
 
 
 def _begin(response: Json, status: str) -> Json:
-    begun = {**response, **_members_at_start(tuple(response)), "status": status}
+    begun = {**response, "status": status}
+    begun |= {name: value for name, value in _AT_START.items() if name in response}
     # A response to a request without a tier ends with "default" but starts with "auto".
     if begun.get("service_tier") == "default":
         begun["service_tier"] = "auto"
     return begun
-
-
-@lru_cache(maxsize=64)
-def _members_at_start(names: tuple[str, ...]) -> Json:
-    """Return the members that a response with these members does not yet show at its start."""
-    return {name: value for name, value in _AT_START.items() if name in names}
 
 
 def _write_item(index: int, open_from: int, events: ResponseEvents, writer: StreamWriter) -> int:

@@ -53,7 +53,9 @@ _TEXT_INPUT = re.compile(rb'("input": ?)("(?:[^"\\]++|\\.)*+")')
 """A member `input` that is a text."""
 
 Check = Callable[[ApiCall], Checked[ApiCall]]
-Key = tuple[tuple[str | None, ...], str, bytes]
+Decisive = tuple[str | None, ...]
+"""The values of the decisive headers."""
+Key = tuple[Decisive, str, bytes]
 """The decisive headers of a request, its address, and its body without the `input`."""
 Around = tuple[bytes, bytes, bytes]
 """The bytes of a body before a member `input` that is a text, its name, and the bytes after it."""
@@ -100,12 +102,14 @@ class Prepared(NamedTuple):
 
     Such requests have the same other members, headers and address, and reach a World with this account, models and day,
     where the same version of the same `agent` answers. `about_text` and `about_items` are the rules that may still
-    decide differently, by the type of the input; `input_schema` is the schema of that member.
+    decide differently, by the type of the input; `input_schema` is the schema of that member, which accepts any text of
+    up to `longest_text` characters.
     """
 
     about_text: RulePlan
     about_items: RulePlan
     input_schema: jsonschema_rs.Validator
+    longest_text: int
     settings: Settings
     family: Model | None
     conversation: str | None
@@ -127,10 +131,9 @@ class Prepared(NamedTuple):
 
     def accepts_input(self, call: ApiCall) -> bool:
         """Return whether the input of a request conforms to its schema; only a complete check can word how it does not."""
-        # A string is read the same in every dialect, and names no agents.
-        body = call.body
-        if not isinstance(body.get("input"), str):
-            body = omit_agents(call.request, read_by_schema(call.as_sent))
+        if isinstance(given := call.body.get("input"), str) and len(given) <= self.longest_text:
+            return True  # it is read the same in every dialect, and names no agents
+        body = omit_agents(call.request, read_by_schema(call.as_sent))
         return "input" in body and bool(self.input_schema.is_valid(body["input"]))
 
     def find_violation(self, call: ApiCall) -> Violation | None:
@@ -163,6 +166,7 @@ def prepare(call: ApiCall) -> Prepared | None:
         plan_rules_about_input(request, world, is_list=False),
         plan_rules_about_input(request, world, is_list=True),
         schema.part_validator(root, root["properties"]["input"]),
+        _longest_text(root["properties"]["input"]),
         read_settings(about.members, Transcript(EMPTY_CHAIN, ()), about.conversation, world.models, world.as_of),
         about.family,
         about.conversation,
@@ -173,10 +177,17 @@ def prepare(call: ApiCall) -> Prepared | None:
     )
 
 
+def _longest_text(part: Json) -> int:
+    """Return up to which length a schema accepts any text, as far as it says."""
+    texts = [option for option in part.get("anyOf", ()) if option.keys() == {"type", "maxLength"}]
+    return max([option["maxLength"] for option in texts if option["type"] == "string"], default=0)
+
+
 class TextRequest(NamedTuple):
     """An accepted request with a text as its `input`."""
 
     request: Request
+    decisive: Decisive
     prepared: Prepared
 
 
@@ -184,6 +195,7 @@ class WholeRequest(NamedTuple):
     """An accepted request with its prompt; `is_decided` means that it is accepted whatever is stored."""
 
     request: Request
+    decisive: Decisive
     prepared: Prepared
     prompt: Prompt
     is_decided: bool
@@ -208,26 +220,26 @@ class SharedChecks:
     def read(self, received: ReceivedRequest, place: ApiPath) -> tuple[Request, Check]:
         """Read a request as `read_request` does, and return what checks it; bytes that came before are not parsed again."""
         raw, headers = received.raw, received.headers
-        if received.method == "POST" and len(raw) <= MAX_BODY and not received.query:
-            if whole := self._whole.get(raw):
-                if _is_like(whole.request, place, headers):
-                    # A new object for each request, since a journal distinguishes requests by identity.
-                    request = _with_content(whole.request, headers, whole.request.body, raw)
-                    return request, partial(self._check_whole, whole)
-            elif (known := self._find_text(raw)) and _is_like(known[0].request, place, headers):
-                (like, prepared), text = known
-                request = _with_content(like, headers, {**like.body, "input": text}, raw)
-                return request, partial(self._check_prepared, prepared)
+        if received.method == "POST" and not received.query and len(raw) <= MAX_BODY and (known := self._find(raw)):
+            like, decisive, body, check_known = known
+            is_same = headers is like.headers or _decisive(headers) == decisive
+            if is_same and place == (like.dialect, like.root, like.path):
+                # A new object for each request, since a journal distinguishes requests by identity; `_replace` is slower.
+                members = *like[:2], headers, like.query, body, raw, *like[6:]
+                return tuple.__new__(Request, members), check_known
         return read_request(received, place), self.check
 
-    def _find_text(self, raw: bytes) -> tuple[TextRequest, str] | None:
-        """Find a request with the same bytes around its text; also return the text of this one."""
+    def _find(self, raw: bytes) -> tuple[Request, Decisive, Json, Check] | None:
+        """Find a request with the same bytes, at least around its text; also return this body, and what checks it."""
+        if whole := self._whole.get(raw):
+            return whole.request, whole.decisive, whole.request.body, partial(self._check_whole, whole)
         if (found := _split_at_text(raw)) is None or (known := self._texts.get(found[0])) is None:
             return None
         try:
-            return known, orjson.loads(found[1])
+            body = {**known.request.body, "input": orjson.loads(found[1])}
         except orjson.JSONDecodeError:
             return None
+        return known.request, known.decisive, body, partial(self._check_prepared, known.prepared)
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request as `harness.contract.check` does, except for what is decided already."""
@@ -253,7 +265,7 @@ class SharedChecks:
         if checked.violation is None and key and self._prepared.has_seen(key) and (made := prepare(call)):
             self._prepared.put(key, made, len(key[2]))
             if isinstance(call.world, World) and (around := _around_text(call.request)):
-                self._texts.put(around, TextRequest(call.request, made), sum(map(len, around)))
+                self._texts.put(around, TextRequest(call.request, key[0], made), sum(map(len, around)))
         return checked
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
@@ -262,7 +274,8 @@ class SharedChecks:
         if len(raw) <= MAX_BODY and self._whole.has_seen(raw) and not _names_stored((about := call.resolved).prompt):
             plan = prepared.plan_for(call.body)
             is_decided = not any(map(_reads_world, (*plan.before, *plan.narrow(about))))
-            self._whole.put(raw, WholeRequest(call.request, prepared, about.prompt, is_decided), len(raw))
+            decisive = _decisive(call.request.headers)
+            self._whole.put(raw, WholeRequest(call.request, decisive, prepared, about.prompt, is_decided), len(raw))
 
 
 def _split_at_text(raw: bytes) -> tuple[Around, bytes] | None:
@@ -309,16 +322,5 @@ def _key_of(request: Request) -> Key | None:
     return (_decisive(request.headers), address, others) if len(others) <= MAX_SETTINGS else None
 
 
-def _with_content(request: Request, headers: Mapping[str, str], body: Json, raw: bytes) -> Request:
-    """Copy a request with other headers and another body; `_replace` would take twice as long."""
-    return tuple.__new__(Request, (*request[:2], headers, request.query, body, raw, *request[6:]))
-
-
-def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:
-    """Return whether a POST is read and checked like this request, apart from its body."""
-    is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
-    return is_same and place == (request.dialect, request.root, request.path)
-
-
-def _decisive(headers: Mapping[str, str]) -> tuple[str | None, ...]:
+def _decisive(headers: Mapping[str, str]) -> Decisive:
     return tuple(map(headers.get, DECISIVE_HEADERS))

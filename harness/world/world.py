@@ -315,10 +315,13 @@ class World:
 
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Return items as stored: each with an id, the client's own if it sent one; `owner` is a response's id."""
-        return [
-            item if item.get("id") else {"id": self.ids.item(_id_prefix(item["type"], owner), owner, now), **item}
-            for item in items
-        ]
+        stored = []
+        for item in items:
+            if not item.get("id"):
+                in_project = item["type"] in CALL_OF_OUTPUT and is_project_id(owner)
+                item = {"id": self.ids.item(id_prefix(item["type"], in_project=in_project), owner, now), **item}
+            stored.append(item)
+        return stored
 
     def add_container(self, body: Json) -> str:
         """Create a container from a body of `POST /containers`, with its files; returns its id."""
@@ -361,10 +364,6 @@ class World:
         if self.webhooks is not None and self.courier is not None and response.get("background"):
             self.webhooks.add_event(response, self.now)
             self.courier.wake(self)
-
-
-def _id_prefix(type: str, owner: str) -> str:
-    return id_prefix(type, in_project=type in CALL_OF_OUTPUT and is_project_id(owner))
 
 
 def count_failed(known: Mapping[Problem, int], problem: Problem, count: int) -> Mapping[Problem, int]:

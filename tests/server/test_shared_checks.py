@@ -400,6 +400,55 @@ def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(membe
     assert said(True) == said(False)
 
 
+TEXTS = (
+    *(
+        '"hi"',
+        '"said \\"so\\""',
+        '"line\\nline"',
+        '"back\\\\"',
+        '"\\u00fc \\ud83d\\ude00"',
+        '"über"',
+        '""',
+        '"{\\"input\\": 1}"',
+    ),
+    *('"\\ud800"', '"\x01"', '"\\x"', '"open', "7", "null", "[]", '"hi","input":"again"', '"hi","seed":1'),
+    '[{"role":"user","content":"hi"}]',
+)
+"""What may be the value of a member `input`, valid or not."""
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        '{"model":"gpt-4.1","input":%s}',
+        '{"input": %s, "model": "gpt-4.1"}',
+        '{"model":"gpt-4.1","input":\n%s}',
+        '{"model":"gpt-4.1","metadata":{"input":"first"},"input":%s}',
+        '{"model":"gpt-4.1","input":"first","metadata":{"input":%s}}',
+        '{"model":"gpt-4.1","instructions":"say \\"input\\":\\"first\\"","input":%s}',
+        '{"model":"gpt-4.1","in\\u0070ut":"first","input":%s}',
+        '{"model":"gpt-4.1","temperature":7,"input":%s}',
+    ],
+)
+def test_bodies_with_the_same_bytes_around_their_text_get_the_answers_that_they_get_alone(around: str) -> None:
+    def said(keeps: bool) -> list[tuple[Any, ...]]:
+        api = make_api(keeps=keeps, fallback=lambda _: OK_TURN)
+        sent = [around % text for text in ('"a"', '"b"', '"c"', *TEXTS, '"d"')]
+        answers = [api.handle(ReceivedRequest("POST", PATH, HEADERS, raw=body.encode())) for body in sent]
+        bodies = [exchange.request.body for exchange in api.open(KEY).exchanges]
+        return [*map(on_the_wire, answers), tuple(bodies)]
+
+    assert said(True) == said(False)
+
+
+def test_what_is_around_a_text_is_parsed_once(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("a", "b"):
+        send(api, {"model": "gpt-4.1", "input": text})
+    monkeypatch.setattr(shared_checks, "read_request", None)
+    assert send(api, {"model": "gpt-4.1", "input": 'another "text"'}).status == 200
+    assert mock.exchanges[-1].request.body == {"model": "gpt-4.1", "input": 'another "text"'}
+
+
 def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_checks, "MAX_CACHE_SIZE", 3 * 9_000)
     monkeypatch.setattr(shared_checks, "MAX_SEEN", 8)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import httptools
@@ -93,8 +93,12 @@ class RequestHead:
 
     def as_received(self, body: bytes = b"") -> ReceivedRequest:
         """Build the request with its body; BadRequest for an invalid address."""
+        return tuple.__new__(ReceivedRequest, (*self._without_body, body, None))
+
+    @cached_property
+    def _without_body(self) -> tuple[str, str, Mapping[str, str], Mapping[str, Any]]:
         path, _, query = self.target
-        return ReceivedRequest(self.method, path, self.texts, parse_query(query) if query else EMPTY_MAPPING, body)
+        return self.method, path, self.texts, parse_query(query) if query else EMPTY_MAPPING
 
     def as_scope(self) -> Scope:
         """Build the ASGI scope of the request; BadRequest for an invalid address."""

@@ -282,7 +282,7 @@ def cache_options_unsupported(request: Request, family: Model | None) -> bool:
     reported("public notes of probes of five more origins, three with the code", "2026-10"),
     _GUIDE,
     _PARAM_ASSUMED,
-    when="input",
+    when="input[]",
     mentions="prompt_cache_breakpoint",
     reads="input",
     rejects=[_input_with_breakpoint("gpt-5.5")],
