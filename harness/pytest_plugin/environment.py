@@ -22,7 +22,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from harness.api.http.dialects import API_ROOTS, PROVIDER_HOSTS
 from harness.core.errors import ConfigError, add_section
+from harness.core.limits import paused_collection
+from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
+from harness.drive.client_environment import client_variables, environment_changes
+from harness.drive.clients import FoundryCredential, import_openai
+from harness.drive.coding_agents import CodingAgent
+from harness.drive.counted_functions import record_runs
 from harness.pytest_plugin import marks
 from harness.pytest_plugin.cassettes import is_played_as_script
 from harness.pytest_plugin.client_watch import forget_streams, note_caught_errors
@@ -35,17 +42,16 @@ from harness.pytest_plugin.options import (
     WORLD_STASH_KEY,
     session_server,
 )
+from harness.world.exploration import Exploration, Scenario
+from harness.world.mock import Mock
+from harness.world.refusals import StrayLog
+from harness.world.world import World
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-    from harness.drive.clients import FoundryCredential
-    from harness.drive.coding_agents import CodingAgent
     from harness.server.http_server import Server
     from harness.server.mock_api import MockApi
-    from harness.world.exploration import Exploration, Scenario
-    from harness.world.mock import Mock
-    from harness.world.world import World
 
 SESSION_KEY = "sk-harness-session"
 """The API key in the environment of a whole run."""
@@ -71,7 +77,6 @@ def set_session_environment(config: pytest.Config) -> None:
         raise pytest.UsageError(add_section(told, "options-and-files"))
     if session_server(config):
         return
-    from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
     from harness.server.lazy_server import OnDemandServer
 
     server = config.stash[SERVER_STASH_KEY] = OnDemandServer(partial(_make_session_api, config))
@@ -95,17 +100,11 @@ def set_environment(
 
     With a session environment the session's key is kept: a client made in one test may be used in the next.
     """
-    from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
-    from harness.drive.client_environment import client_variables
-
     key = SESSION_KEY if session_server(config) else mock.api_key
     _set_variables({**client_variables(mock, key), SECRET_VARIABLE: DEFAULT_SECRET, **trusting}, monkeypatch)
 
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.api.http.dialects import PROVIDER_HOSTS
-    from harness.drive.client_environment import environment_changes
-
     # Behind a proxy the guard would not see that a request is meant for a provider.
     for variable, value in environment_changes(variables, os.environ, PROVIDER_HOSTS).items():
         if value is None:
@@ -116,8 +115,6 @@ def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 
 def start_server(config: pytest.Config) -> Server:
     """Start the server of this process, or return the one of the whole run."""
-    from harness.core.limits import paused_collection
-
     with paused_collection():
         from harness.server.http_server import serve_in_thread
         from harness.server.mock_api import MockApi
@@ -130,9 +127,6 @@ def start_server(config: pytest.Config) -> Server:
 @contextmanager
 def open_mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     """Open the World of a test under its own key during a `with` block."""
-    from harness.api.http.dialects import API_ROOTS
-    from harness.drive.counted_functions import record_runs
-
     options = marks.read_marker_options(request.node)
     dialect = options.get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
@@ -165,8 +159,6 @@ def open_mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: 
 
 
 def _make_coding_agent(mock: Mock, name: str, **options: Any) -> CodingAgent:
-    from harness.drive.coding_agents import CodingAgent
-
     return CodingAgent(name, mock, **options)
 
 
@@ -192,9 +184,6 @@ class WorldExplorer:
 
     @contextmanager
     def _fresh(self) -> Iterator[Mock]:
-        from harness.drive.counted_functions import record_runs
-        from harness.world.refusals import StrayLog
-
         api, world = self.api, self.world
         self.explored += 1
         del api.worlds[world.api_key]
@@ -240,8 +229,6 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
 
 
 def _import_openai() -> Any:
-    from harness.drive.clients import import_openai
-
     try:
         return import_openai("the fixture")
     except ConfigError as problem:
@@ -310,8 +297,6 @@ def _trust_in_aiohttp(authority: str) -> None:
 
 def make_credential(mock: Mock) -> FoundryCredential:
     """Make a credential for a test; ConfigError if its mock uses plain HTTP."""
-    from harness.drive.clients import FoundryCredential
-
     if not mock.base_url.startswith("https:"):
         raise ConfigError(
             f"`{CREDENTIAL}`: the mock of this test uses plain HTTP, over which Azure's clients send no token. Name the "

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.cassettes.recording.block_network import NetworkBlocked, block_network, is_provider
 from harness.core.errors import error_chain
+from harness.explain.cause import Cause
+from harness.explain.render import SECTION_TITLE
 from harness.pytest_plugin.causes import fail_for, note_causes, render_failure
 from harness.pytest_plugin.client_watch import Line, asking_client, asking_frames, find_clients, find_origin, show_line
 from harness.pytest_plugin.options import SESSION_ENV, session_server
 
 if TYPE_CHECKING:
     from pluggy import Result
-
-    from harness.explain.cause import Cause
 
 
 class LiveApiUnreachable(ConnectionRefusedError):
@@ -44,8 +45,6 @@ _MAX_CLIENTS = 3
 
 def block_providers(item: pytest.Item) -> AbstractContextManager[None]:
     """Block connections to providers during a `with` block."""
-    from harness.cassettes.recording.block_network import block_network, is_provider
-
     refused: dict[str, Cause] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
 
     def refuse(address: str) -> str:
@@ -63,8 +62,6 @@ def replace_refused(item: pytest.Item, outcome: Result[None]) -> None:
     error = outcome.exception
     if not isinstance(error, Exception) or not is_live_api_refused(item):
         return
-    from harness.cassettes.recording.block_network import NetworkBlocked
-
     if any(isinstance(cause, NetworkBlocked) for cause in error_chain(error)):
         _fail_for_refused(item)
         outcome.force_result(None)
@@ -99,16 +96,12 @@ def is_live_api_refused(item: pytest.Item) -> bool:
 def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
     """Explain refused connections in the report of a test that has failed by itself."""
     if refused := _take_untold(item):
-        from harness.explain.render import SECTION_TITLE
-
         note_causes(item, refused)
         report.sections.append((SECTION_TITLE, render_failure(refused)))
 
 
 def _explain(item: pytest.Item, address: str) -> Cause:
     """Explain a connection to the live API: the test, the line of the client, the line of the request, and the fix."""
-    from harness.explain.cause import Cause
-
     host, root = address.partition(":")[0], str(item.config.rootpath)
     fixtures = _fixture_codes(item)
     origins = [find_origin(client, fixtures) for client in find_clients(host)[:_MAX_CLIENTS]]

@@ -20,15 +20,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from harness.core.errors import ConfigError
+from harness.core.exchange import Exchange, Json, Stray
+from harness.core.text import escape_controls
+from harness.explain.render import render_cause
+from harness.explain.turn import late_cause, stray_finding
 from harness.pytest_plugin.client_watch import client_in, frames_of, project_frames, show_line, trace_key
 from harness.pytest_plugin.marks import allowed_refusals, project_refusals
 from harness.report.formats import CHECKOUT_VARIABLE
+from harness.report.report import ReportCase, sanitize_reason
+from harness.world.refusals import is_refused_by
+from harness.world.world import World
 
 if TYPE_CHECKING:
-    from harness.core.exchange import Json, Stray
-    from harness.report.report import ReportCase
     from harness.server.mock_api import MockApi
-    from harness.world.world import World
 
 
 _TITLE = "responses-harness: after the tests"
@@ -143,11 +147,6 @@ class _LateRequests:
             groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
         if not groups:
             return
-        from harness.core.text import escape_controls
-        from harness.explain.render import render_cause
-        from harness.explain.turn import late_cause, stray_finding
-        from harness.report.report import sanitize_reason
-
         for (owner, _), group in groups.items():
             cause = late_cause(
                 [late.stray for late in group],
@@ -169,9 +168,6 @@ class _LateRequests:
             self._texts.append(f"… and {self._hidden} more of such requests")
 
     def _is_allowed(self, stray: Stray) -> bool:
-        from harness.core.exchange import Exchange
-        from harness.world.refusals import is_refused_by
-
         item, exchange = self._items.get(stray.owner), Exchange(0, stray.request, stray.answer)
         try:
             allowed = allowed_refusals(item) if item else project_refusals(self._config)
@@ -200,8 +196,6 @@ def new_case(item: pytest.Item | pytest.Session, outcome: str, seconds: float = 
 
     The case of a run is placed at its configuration file, which exists even if no test was collected.
     """
-    from harness.report.report import ReportCase
-
     if isinstance(item, pytest.Session):
         configured = item.config.inipath
         place: tuple[str, int | None, str] = (configured.name if configured else "conftest.py", 0, "")

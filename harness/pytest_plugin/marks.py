@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+import harness.analysis.client_mistakes
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.client_mistake import CLIENT_MISTAKES
+from harness.analysis.judgement import PATIENCE, AllowedMistakes, ClientJudgement
+from harness.analysis.loss import LOSSES
+from harness.analysis.receivers import RECEIVER_MISTAKES
+from harness.contract.overrides import Overrides
+from harness.core.dates import parse_as_of
 from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+from harness.overrides.project_file import find_project_file, read_overrides
 from harness.pytest_plugin.options import CONTRACT_INI, CONTRACT_OPTION, REFUSALS_INI, REQUESTS_INI
-
-if TYPE_CHECKING:
-    from harness.contract.overrides import Overrides
-    from harness.world.world import World
+from harness.world.refusals import ANY, describe_unknown_rule
+from harness.world.world import World
 
 FAIL, ALLOW, STRICT, REQUIRED = "fail", "allow", "strict", "required"
 MARKER_VALUES: dict[str, tuple[str, ...]] = {
@@ -46,8 +54,6 @@ def overrides_of(node: pytest.Item) -> Overrides | None:
 
     Read once per run.
     """
-    from harness.overrides.project_file import find_project_file, read_overrides
-
     config, marked = node.config, read_marker_options(node).get("contract")
     option = config.getoption(CONTRACT_OPTION)
     if marked:
@@ -101,8 +107,6 @@ def allowed_mistakes(node: pytest.Item) -> Sequence[str]:
 
 def judge_client(world: World, options: Mapping[str, Any]) -> None:
     """Make a World judge its client as the options of its test say."""
-    from harness.analysis.judgement import PATIENCE, AllowedMistakes, ClientJudgement
-
     option = options.get("client", FAIL)
     named = option if isinstance(option, list) else []
     allowed = (AllowedMistakes(named, world.exchanges, always=True),) if named else ()
@@ -118,8 +122,6 @@ def project_refusals(config: pytest.Config) -> Sequence[str]:
 
 
 def _allowed_names(option: Any) -> Sequence[str]:
-    from harness.world.refusals import ANY
-
     return option if isinstance(option, list) else [ANY] if option == "allow" else []
 
 
@@ -155,8 +157,6 @@ def _describe_misfit(name: str, value: Any) -> str:
     if name == "as_of":
         return _describe_misfit_date(value)
     if name == "refusals" and isinstance(value, list):
-        from harness.world.refusals import describe_unknown_rule
-
         return describe_unknown_rule(value)
     # These options take a single word or a list of ids.
     ids = _ids_of(name) if name in ("losses", "webhooks", "client") and isinstance(value, list) else ()
@@ -172,15 +172,11 @@ def _describe_misfit(name: str, value: Any) -> str:
 
 def _suggest(name: object, known: Iterable[str]) -> str:
     """Suggest the nearest of the known names, as a sentence to append; empty if none is near."""
-    from harness.core.registry import suggest_name
-
     suggestion = suggest_name(name, known)
     return f" {suggestion}" if suggestion.startswith("Did") else ""
 
 
 def _describe_misfit_date(value: object) -> str:
-    from harness.core.dates import parse_as_of
-
     try:
         parse_as_of(value)
     except ConfigError as problem:
@@ -191,15 +187,7 @@ def _describe_misfit_date(value: object) -> str:
 def _ids_of(option: str) -> tuple[str, ...]:
     """Return the ids that an option may list: losses, or mistakes of webhook receivers or of clients."""
     if option == "webhooks":
-        from harness.analysis.receivers import RECEIVER_MISTAKES
-
         return tuple(RECEIVER_MISTAKES)
     if option == "client":
-        import harness.analysis.client_mistakes
-        from harness.analysis.client_mistake import CLIENT_MISTAKES
-
         return tuple(CLIENT_MISTAKES)
-    import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.analysis.loss import LOSSES
-
     return tuple(LOSSES)

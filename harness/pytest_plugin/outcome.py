@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.analysis.loss import Lost, losses_in_accepted, losses_of
 from harness.core.errors import HarnessError
+from harness.core.text import item_text
+from harness.drive.chat import describe_nonlinear
+from harness.explain import render
+from harness.explain.cause import Cause
+from harness.explain.find_causes import find_causes, find_suspects
+from harness.explain.render import render_verdict
+from harness.explain.turn import no_request_cause, stray_cause
 from harness.pytest_plugin.cassettes import compare_with_recording, judge_cassette, note_outcome
 from harness.pytest_plugin.causes import (
     close_not_started,
@@ -29,25 +37,14 @@ from harness.pytest_plugin.late_requests import late_requests
 from harness.pytest_plugin.marks import ALLOW, FAIL, REQUIRED, STRICT, read_marker_options
 from harness.pytest_plugin.options import WORLD_STASH_KEY, uses_harness
 from harness.pytest_plugin.unplayed import judge_unplayed
+from harness.world.world import World
 
 if TYPE_CHECKING:
     from pluggy import Result
 
-    from harness.analysis.loss import Lost
-    from harness.explain.cause import Cause
-    from harness.world.world import World
 
 _LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[int, ...], list["Lost"]]]()
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
-
-
-def judge_phase(item: pytest.Item, when: str, outcome: Result[None]) -> None:
-    """Judge what came of a phase of a test: each step may replace the outcome, or raise what replaces it."""
-    for judge in _STEPS[when]:
-        try:
-            judge(item, outcome)
-        except BaseException as error:
-            outcome.force_exception(error)
 
 
 def _judge_world(item: pytest.Item, outcome: Result[None]) -> None:
@@ -64,8 +61,6 @@ def _judge_world(item: pytest.Item, outcome: Result[None]) -> None:
     item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
     _fail_test(item, world, _disallowed_losses(item, world, accepted_only=True), unused=_is_unused_fatal(item))
     if read_marker_options(item)["requests"] == REQUIRED and not _has_requests(world):
-        from harness.explain.turn import no_request_cause
-
         fail_for(item, no_request_cause(world))
     if world.tool_runs.turns and _is_showing_judged(item):
         _fail_nonlinear(world)
@@ -78,7 +73,7 @@ def judge_end(item: pytest.Item, world: World) -> None:
         _fail_test(item, world)
 
 
-_STEPS = {
+STEPS = {
     "setup": (replace_refused, explain_setup),
     "call": (_judge_world, judge_cassette, judge_unplayed, judge_refused, explain_call),
     "teardown": (judge_refused,),
@@ -132,10 +127,6 @@ def _report_sections(
 
     If it `is_cause`, the error itself is the cause. `reached` says what a client that did not connect tried to reach.
     """
-    from harness.explain import render
-    from harness.explain.find_causes import find_causes, find_suspects
-    from harness.explain.turn import stray_cause
-
     unused, verbose = _is_unused_fatal(item), item.config.get_verbosity() > 0
     causes: list[Cause] = []
     if _JUDGED_STASH_KEY in item.stash:
@@ -168,8 +159,6 @@ def find_losses(node: pytest.Item, world: World, strict: bool, *, accepted_only:
 
     Cached while the journal is unchanged.
     """
-    from harness.analysis.loss import losses_in_accepted, losses_of
-
     if accepted_only and any(exchange.status >= 400 for exchange in world.exchanges):
         return losses_in_accepted(world.exchanges, strict, world.tool_runs)
     runs = world.tool_runs
@@ -213,9 +202,6 @@ def _has_explored(world: World) -> bool:
 
 def _fail_nonlinear(world: World) -> None:
     """Fail a test with a single `drive.Chat` if the requests of its server do not grow by one turn at a time."""
-    from harness.core.text import item_text
-    from harness.drive.chat import describe_nonlinear
-
     turns = world.tool_runs.turns
     # Several chats take turns, so that none of their requests continues the one before it.
     if [turn.number for turn in turns] == [*range(1, len(turns) + 1)]:
@@ -225,7 +211,5 @@ def _fail_nonlinear(world: World) -> None:
 
 
 def _fail_test(item: pytest.Item, world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
-    from harness.explain.render import render_verdict
-
     if text := render_verdict(world, losses, unused=unused, strays=True, shown=_is_showing_judged(item)):
         pytest.fail(text, pytrace=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any, Literal
@@ -174,10 +174,25 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Result[None], 
 
 
 def _hand_over(item: pytest.Item, when: Literal["setup", "call", "teardown"], outcome: Result[None]) -> None:
-    if is_running(item.config) or isinstance(outcome.exception, Exception):
-        from harness.pytest_plugin.outcome import judge_phase
+    if is_running(item.config):
+        from harness.pytest_plugin.outcome import STEPS
 
-        judge_phase(item, when, outcome)
+        take_steps(STEPS[when], item, outcome)
+    elif isinstance(outcome.exception, Exception) and when != "teardown":
+        from harness.pytest_plugin.causes import explain_call, explain_setup
+
+        take_steps([explain_setup if when == "setup" else explain_call], item, outcome)
+
+
+def take_steps(
+    steps: Iterable[Callable[[pytest.Item, Result[None]], None]], item: pytest.Item, outcome: Result[None]
+) -> None:
+    """Judge what came of a phase of a test: each step may replace the outcome, or raise what replaces it."""
+    for judge in steps:
+        try:
+            judge(item, outcome)
+        except BaseException as error:
+            outcome.force_exception(error)
 
 
 @pytest.hookimpl(wrapper=True)

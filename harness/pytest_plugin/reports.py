@@ -16,24 +16,44 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.loss import Lost
 from harness.core.errors import ConfigError, add_section
+from harness.core.exchange import Json
+from harness.core.text import pluralize
+from harness.explain.cause import ReportFinding
+from harness.explain.find_causes import collect_findings
+from harness.explain.turn import stray_cause, stray_finding
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.causes import cause_of_error, causes_of, note_causes
-from harness.pytest_plugin.late_requests import late_requests
+from harness.pytest_plugin.late_requests import late_requests, new_case
 from harness.pytest_plugin.marks import read_marker_options
 from harness.pytest_plugin.options import RECORD_MODES, WORLD_STASH_KEY, uses_harness
 from harness.pytest_plugin.outcome import find_losses, sent_nothing
 from harness.pytest_plugin.traces import CAPTURED_STASH_KEY, PROBLEM, TraceWriter, show_test
+from harness.report.api_coverage import has_coverage, measure_coverage, merge_coverage
+from harness.report.fill_case import fill_case
+from harness.report.forecast import Outlook, outlook_lines
 from harness.report.formats import ACTIONS_VARIABLE, is_page, why_unwritable, write_report
+from harness.report.formats.github import annotation_commands
+from harness.report.report import (
+    PASSED_OUTCOMES,
+    Report,
+    ReportCase,
+    RunFacts,
+    Totals,
+    UnknownModels,
+    count_totals,
+    count_unknown_models,
+    merge_unknown_models,
+    sanitize_reason,
+    summary_line,
+    unknown_model_lines,
+)
+from harness.world.world import World
 
 if TYPE_CHECKING:
-    from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
-    from harness.core.exchange import Json
-    from harness.explain.cause import ReportFinding
-    from harness.report.forecast import Outlook
-    from harness.report.report import Report, ReportCase, Totals, UnknownModels
-    from harness.world.world import World
 
 _OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
 """The outcomes of a test's phases, the most severe last."""
@@ -82,8 +102,6 @@ def _read_outlook(config: pytest.Config) -> Outlook | None:
     by, model = config.getoption("--harness-forecast"), config.getoption("--harness-model")
     if not by and not model:
         return None
-    from harness.report.forecast import Outlook
-
     return Outlook.parse(by, model, "--harness-forecast")
 
 
@@ -178,14 +196,10 @@ class _Reporter:
         """Print the last line, problems with the reports, and annotations in GitHub Actions."""
         totals = self._sum_totals() if self.summaries else None
         if totals and (totals.exchanges or totals.unexpected):
-            from harness.report.report import summary_line, unknown_model_lines
-
             for line in unknown_model_lines(self._sum_unknown_models()):
                 terminalreporter.write_line(line)
             terminalreporter.write_line(summary_line(totals))
         if silent := [test for test, summary in self.summaries.items() if _SILENT in summary]:
-            from harness.core.text import pluralize
-
             named = ", ".join([*silent[:_MAX_SILENT], *(["…"] if silent[_MAX_SILENT:] else [])])
             terminalreporter.write_line(
                 f"{pluralize(len(silent), 'test')} asked for `mock` but sent it no request: {named}"
@@ -197,17 +211,12 @@ class _Reporter:
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
         if self.summaries and ACTIONS_VARIABLE in os.environ:
-            from harness.report.formats.github import annotation_commands
-
             for command in annotation_commands(self._build_report()):
                 terminalreporter.write_line(command)
 
     def _list_outlook(self) -> list[str]:
         if not self.outlook:
             return []
-        from harness.explain.cause import ReportFinding
-        from harness.report.forecast import outlook_lines
-
         ahead = {test: summary.get(_AHEAD, ()) for test, summary in self.summaries.items()}
         return outlook_lines(
             (test, [ReportFinding(**finding) for finding in findings]) for test, findings in ahead.items()
@@ -220,8 +229,6 @@ class _Reporter:
             self.problems.append(str(problem))
 
     def _check_coverage(self, least: float) -> None:
-        from harness.report.api_coverage import has_coverage
-
         report = self._build_report()
         if not has_coverage(report.hit["rules"], report.known["rules"], least):
             touched = f"{len(report.hit['rules'])} of {len(report.known['rules'])}"
@@ -230,19 +237,12 @@ class _Reporter:
             )
 
     def _sum_totals(self) -> Totals:
-        from harness.report.report import Totals
-
         return Totals(*map(sum, zip(*(summary["totals"] for summary in self.summaries.values()), strict=True)))
 
     def _sum_unknown_models(self) -> UnknownModels:
-        from harness.report.report import merge_unknown_models
-
         return merge_unknown_models(summary["unknown_models"] for summary in self.summaries.values())
 
     def _build_report(self) -> Report:
-        from harness.report.api_coverage import merge_coverage
-        from harness.report.report import Report, ReportCase, RunFacts
-
         summaries = self.summaries.values()
         hit = merge_coverage(
             {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
@@ -296,13 +296,6 @@ def _summarize_test(
 
     `judged` says whether losses fail the test.
     """
-    import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.explain.find_causes import collect_findings
-    from harness.pytest_plugin.late_requests import new_case
-    from harness.report.api_coverage import measure_coverage
-    from harness.report.fill_case import fill_case
-    from harness.report.report import PASSED_OUTCOMES, count_totals, count_unknown_models
-
     options, exchanges = {"losses": "fail", "unused": "fail"}, world.exchanges
     with suppress(ConfigError):  # an invalid marker has failed its test already
         options = read_marker_options(item)
@@ -328,8 +321,6 @@ def _summarize_test(
 
 def _look_ahead(outlook: Outlook, world: World) -> list[ReportFinding]:
     """Return what becomes of a test's accepted requests, each finding once."""
-    from harness.report.report import sanitize_reason
-
     findings = (
         finding
         for exchange in world.exchanges
@@ -342,9 +333,6 @@ def _look_ahead(outlook: Outlook, world: World) -> list[ReportFinding]:
 
 def _stray_findings(world: World) -> list[ReportFinding]:
     """Return the finding for requests that came with keys of no test while a test ran; empty if there were none."""
-    from harness.explain.turn import stray_cause, stray_finding
-    from harness.report.report import sanitize_reason
-
     if not world.refusals.unexpected_strays:
         return []
     return [sanitize_reason(stray_finding(stray_cause(world), world.strays[-1][1]))]
@@ -352,8 +340,6 @@ def _stray_findings(world: World) -> list[ReportFinding]:
 
 def _summarize_late(case: Json) -> dict[str, Any]:
     """Summarize a case of late requests in the form of a test's summary."""
-    from harness.report.report import ReportCase, count_totals
-
     return {"totals": count_totals(0, ReportCase.from_json(case).found), "hits": {}, "unknown_models": {}, "case": case}
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import COMMAND
+from harness.core.text import pluralize
 from harness.pytest_plugin.options import STARTED_STASH_KEY
+from harness.report.report import WRONG_OUTCOMES, ReportCase, RunFacts
+from harness.world.world import World
 
 if TYPE_CHECKING:
-    from harness.report.report import ReportCase, RunFacts
     from harness.viewer.page_data import ShownCase
-    from harness.world.world import World
 
 TRACE, PROBLEM = "trace", "trace_problem"
 """The members of a summary about a trace: its file, or why it could not be written."""
@@ -41,8 +42,6 @@ class TraceWriter:
 
     def wants(self, outcome: str) -> bool:
         """Return whether a test with this outcome gets a trace."""
-        from harness.report.report import WRONG_OUTCOMES
-
         return self.mode == "all" or (self.mode == "failed" and outcome in WRONG_OUTCOMES)
 
     def write(self, item: pytest.Item, case: ReportCase, world: World) -> dict[str, Any]:
@@ -76,8 +75,6 @@ class TraceWriter:
         written = [summary[TRACE] for summary in summaries if TRACE in summary]
         if not written:
             return []
-        from harness.core.text import pluralize
-
         shown = os.path.relpath(self.folder, Path.cwd())
         return [f"{pluralize(len(written), 'trace')}: {COMMAND} view {shown}"]
 

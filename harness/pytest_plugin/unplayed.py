@@ -18,8 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.cassettes.files import count_unused, prune_cassette
+from harness.cassettes.format.interaction import Interaction
+from harness.core.advice_wording import PYTHON
 from harness.core.cached import cached_property
 from harness.core.errors import HarnessError
+from harness.core.text import pluralize
+from harness.explain.cause import Cause
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY, cassette_path
 from harness.pytest_plugin.causes import fail_for
 from harness.pytest_plugin.marks import read_marker_options
@@ -27,9 +32,7 @@ from harness.pytest_plugin.marks import read_marker_options
 if TYPE_CHECKING:
     from pluggy import Result
 
-    from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteSession
-    from harness.explain.cause import Cause
 
 MAX_UNPLAYED = 6
 """How many exchanges are listed at most."""
@@ -59,10 +62,6 @@ def _find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
         return None
     if read_marker_options(item)["unused"] == "allow" or (used and not _is_of_this_test_alone(item, session.path)):
         return None
-    from harness.core.advice_wording import PYTHON
-    from harness.core.text import pluralize
-    from harness.explain.cause import Cause
-
     name = Path(os.path.relpath(session.path, item.config.rootpath)).as_posix()
     left = total - used
     where, allow = _list(session.find_unplayed(MAX_UNPLAYED), left), PYTHON.allow_unused
@@ -198,7 +197,6 @@ class _Recorded:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print where cassettes contradict the mock and how to learn from them, what was recovered, pruned, kept."""
-        from harness.core.text import pluralize
         from harness.overrides.derive import offer_learning
 
         written = [file for cassette in self._uses if (file := Path(cassette)).exists()]
@@ -209,9 +207,6 @@ class _Recorded:
             terminalreporter.write_line(line)
 
     def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
-        from harness.cassettes.files import count_unused, prune_cassette
-        from harness.core.text import pluralize
-
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}
         if not path.exists() or not (unused := count_unused(path, used)):
             return

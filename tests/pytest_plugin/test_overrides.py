@@ -57,7 +57,7 @@ def test_two_files_that_overrule_are_an_error(project: Path, run: Run) -> None:
             "format: 9\n",
             "*own.yaml:1: format 9 is of a newer release; this one reads format 1. Update responses-harness.*",
         ),
-        ("format: 1\nexemptions: {}\n", "*own.yaml:2: `exemptions` is a list, got a mapping.*"),
+        ("format: 1\nexemptions: {}\n", "*own.yaml:2: exemptions is {}. Pass a list.*"),
     ],
 )
 def test_a_mistake_is_reported_with_its_line(project: Path, run: Run, text: str, problem: str) -> None:
