@@ -15,6 +15,7 @@ from harness.api.responses import PENDING_STATUSES
 from harness.contract.call import WorldCall, drop_nulls
 from harness.contract.check import check, check_answer
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 from harness.core.registry import Registry
 from harness.foundry.access import OWNERS
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
@@ -94,7 +95,7 @@ def _store_response(world: World, response: Json, sent: Sequence[Json], previous
 
 def _presume_named_objects(world: World, body: Json) -> None:
     """Presume the prompt and the conversation that an accepted request names, the latter with unknown items."""
-    if (prompt := body.get("prompt")) and prompt["id"] not in world.account.prompts:
+    if prompt := body.get("prompt"):
         world.organization(prompts=world.account.prompts | {prompt["id"]})
     if id := conversation_id(body):
         world.store.conversations.setdefault(id, Conversation(PRESUMED))
@@ -212,9 +213,7 @@ def _remember_runs(world: World, request: Request, answer: Json, events: Sequenc
 
 def _has_thread_object(event: Json) -> bool:
     """Return whether an event carries a complete message or step."""
-    data = event.get("data") if isinstance(event, dict) else None
-    if not isinstance(data, dict):
-        return False
+    data = as_object(as_object(event).get("data"))
     return data.get("object") in ("thread.message", "thread.run.step") and isinstance(data.get("id"), str)
 
 

@@ -141,6 +141,8 @@ def test_lines_are_read_one_by_one(write: Write) -> None:
     path = write((json.dumps(VARIANTS["flat"]) + "\n").encode() * 2 + b"no JSON", "x.jsonl")
     reading = read_recording(path)
     assert next(reading).answer == next(reading).answer == SAID
+    with pytest.raises(UnreadableRecording, match="line 3: "):
+        next(reading)
 
 
 def test_documents_of_one_file_are_one_conversation(write: Write) -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
+from harness.cassettes.format.recorded import parse_recorded
 from harness.explain.cause import ReportFinding
 from harness.items import message
 from harness.report.api_coverage import measure_coverage
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, Totals
 from harness.verify.judging.verdict import FINDINGS
-from harness.verify.report_cases import VERDICT_TEXTS, build_journal
+from harness.verify.report_cases import VERDICT_TEXTS, _SharedValues, build_journal
 from tests.support.command_line import run_cli
 from tests.support.pages import in_page
 from tests.support.recordings import HI, KEY, URI, error, exchange, over_http, recorded, sse, streamed, write_jsonl
@@ -297,8 +298,18 @@ def test_a_stream_is_its_events_and_the_object_of_the_last_and_says_if_it_broke_
 
 
 def test_an_answer_that_never_came_says_so_and_one_of_which_long_values_are_cut_is_whole() -> None:
-    none, shortened = build_journal([over_http(HI, status=0), replace(over_http(HI, SAID), cut=True)]).exchanges
-    assert (none.answer.disconnection, shortened.answer.disconnection) == ("no answer", "")
+    answers = [over_http(HI, status=0), replace(over_http(HI, SAID), cut=True), replace(over_http(HI), cut=True)]
+    told = [exchange.answer.disconnection for exchange in build_journal([*answers, over_http(HI)]).exchanges]
+    assert told == ["no answer", "", "cut off", ""]
+
+
+def test_equal_items_are_in_memory_once_but_for_those_of_what_a_request_continues() -> None:
+    values, twice = _SharedValues(), {**HI, "input": [{"role": "user", "content": "hi"}] * 2}
+    bodies = [twice, twice, {**twice, "previous_response_id": "resp_1"}]
+    shared = [values.share(parse_recorded(over_http(body, SAID), "", 1)).request for body in bodies]
+    first, again, chained = ([id(item) for item in body["input"]] for body in shared)
+    assert first == again
+    assert len({*first, *chained}) == 4
 
 
 def test_other_services_are_left_out() -> None:

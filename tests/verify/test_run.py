@@ -1,9 +1,14 @@
 """Recordings judged one after the other: which files, in which order, within which memory."""
 
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from harness.core.errors import HarnessError
 from harness.verify import remember
 from harness.verify.judging.judge import judge as verdicts
 from harness.verify.read_files import read_recording
@@ -24,6 +29,16 @@ def test_other_traffic_is_skipped_and_counted(tmp_path: Path) -> None:
     assert report["skipped_why"]["not judged: /chat/completions"] == 1
 
 
+def test_models_that_are_not_in_the_table_are_named(tmp_path: Path) -> None:
+    (one,) = recorded(HI)
+    named = [{**one, "request": {**HI, "model": model}} for model in ("gpt-next", "ft:gpt-4.1:a", "gpt-4.1", "n" * 99)]
+    elsewhere = [
+        {**one, "request": {**HI, "model": "mine"}, **more} for more in ({"status": 404}, {"provider": "azure"})
+    ]
+    tally, _ = judged(tmp_path, write_jsonl(tmp_path, [*named, *elsewhere]))
+    assert [why for kind, why in tally.reasons if kind == "models"] == ["gpt-next", "n" * 80]
+
+
 def test_files_are_worlds_apart(tmp_path: Path) -> None:
     one, two = recorded(HI, {**HI, "previous_response_id": "{0}"})
     apart = [write_jsonl(tmp_path, [one], "a.jsonl"), write_jsonl(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl")]
@@ -40,6 +55,21 @@ def test_several_jobs_find_the_same_in_the_same_order(tmp_path: Path) -> None:
     alone, side_by_side = judged(tmp_path, folder)[1], judged(tmp_path, folder, jobs=2)[1]
     assert alone == side_by_side
     assert [entry["id"] for entry in alone["requests"]["refused"]] == [f"t{number}#1" for number in range(6)]
+
+
+def test_a_worker_that_dies_is_reported_with_the_recordings_that_it_may_have_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class DyingPool(ThreadPoolExecutor):
+        def map(self, judge: Any, *columns: Any) -> Any:
+            yield from islice(super().map(judge, *columns), 1)
+            raise BrokenProcessPool
+
+    monkeypatch.setattr("harness.verify.run.ProcessPoolExecutor", DyingPool)
+    for number in range(3):
+        write_jsonl(tmp_path, recorded(HI), f"{number}.jsonl")
+    with pytest.raises(HarnessError, match=r"judging .*/1\.jsonl or one of the 2 after it\. Judge it alone"):
+        judged(tmp_path, tmp_path, jobs=2)
 
 
 def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

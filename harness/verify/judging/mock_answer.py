@@ -60,7 +60,7 @@ def renderable_response(answer: Any) -> Json | None:
         return None
     output, status = answer.get("output"), answer.get("status")
     items = output if isinstance(output, list) else [None]
-    if not all(isinstance(item, dict) and str(item.get("type")) in ITEMS for item in items):
+    if not all(str(as_object(item).get("type")) in ITEMS for item in items):
         return None
     # A completed response without output has no turn that could be scripted.
     ended = status == "incomplete" or (status == "completed" and output)

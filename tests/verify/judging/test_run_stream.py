@@ -103,6 +103,18 @@ def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(recorder: Ex
     assert tally.counts["requests.unverifiable"] < 4
 
 
+def test_a_step_is_known_from_its_list_on(recorder: ExchangeRecorder, tmp_path: Path) -> None:
+    recorder.mock.script(message("hi"))
+    run = recorder.run(recorder.thread("hi")).body
+    recorder.settled(run)
+    (step,) = recorder.steps(run)
+    for id in (step["id"], "step_0"):
+        recorder.send(f"GET {path(run)}/steps/{id}")
+    tally = tally_of(tmp_path, recorder.exchanges)
+    assert tally.is_clean
+    assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (len(recorder.exchanges) - 1, 1)
+
+
 def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     run = recorder.run(recorder.thread("hi")).body
     recorder.settled(run)
