@@ -1,28 +1,22 @@
 """A program that is run to its end, or killed with what it has started."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from harness.drive.run_program import MAX_QUOTED, Ended, run_program
-
-LEAVES_A_CHILD = """
-import subprocess, sys, time
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2); open('late.txt', 'w')"], stdout=subprocess.DEVNULL)
-print("begun", flush=True)
-time.sleep(float(sys.argv[1]))
-"""
+from tests.support.processes import wait_until
+from tests.support.slow import slow_except
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("sleeps", "code"), [("0", 0), ("60", None)])
-def test_nothing_is_left_of_a_program(sleeps: str, code: int | None, tmp_path: Path) -> None:
-    ended = run_program([sys.executable, "-c", LEAVES_A_CHILD, sleeps], 1.5, tmp_path, {"PATH": ""})
-    assert (ended.code, ended.output) == (code, "begun\n")
-    time.sleep(2.5)
-    assert not (tmp_path / "late.txt").exists()
+@pytest.mark.parametrize(
+    ("sleeps", "seconds", "code"), slow_except([0], [("0", 60, 0), ("60", 3, None)]), ids=["ended", "given up"]
+)
+def test_nothing_is_left_of_a_program(sleeps: str, seconds: int, code: int | None) -> None:
+    ended = run_program(["sh", "-c", f"sleep 60 & echo $!; sleep {sleeps}"], seconds)
+    assert ended.code == code
+    assert wait_until(lambda: not Path("/proc", ended.output.strip()).exists())
 
 
 def test_the_end_of_what_was_printed_is_quoted() -> None:
