@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,27 @@ def first_failing(session: pytest.Session, tests: Iterable[str]) -> str:
     return ""
 
 
+@dataclass(eq=False)
+class SharedFixtures:
+    """Has what a fixture for several tests executes measured as what each of them does that uses it."""
+
+    cover: coverage.Coverage
+    users: dict[str, set[str]] = field(default_factory=dict)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> Any:
+        """Name the context after the fixture, and its users, while it is set up."""
+        if fixturedef.scope == "function":
+            return (yield)
+        name, items = f"{fixturedef.baseid} {fixturedef.argname}", request.session.items
+        self.users[name] = {item.nodeid for item in items if fixturedef.argname in getattr(item, "fixturenames", ())}
+        self.cover.switch_context(name)
+        try:
+            return (yield)
+        finally:
+            self.cover.switch_context(os.environ[RUNNING])
+
+
 def measure(session: pytest.Session, cover: coverage.Coverage) -> Measured:
     """Run all tests, and return what each of them executes; what fails without a change notices nothing."""
     seconds = {}
@@ -223,19 +245,22 @@ def measure(session: pytest.Session, cover: coverage.Coverage) -> Measured:
         data, settings = Path(folder, "data"), Path(folder, "settings")
         settings.write_text(BESIDE.format(folder=Path.cwd(), data=data))
         os.environ["COVERAGE_PROCESS_START"] = str(settings)
+        session.config.pluginmanager.register(shared := SharedFixtures(cover))
         for item, following in zip(session.items, [*session.items[1:], None], strict=True):
-            cover.switch_context(item.nodeid)
             os.environ[RUNNING] = item.nodeid
+            cover.switch_context(item.nodeid)
             begun, failed = sum(os.times()[:4]), session.testsfailed
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.testsfailed == failed:
                 seconds[item.nodeid] = sum(os.times()[:4]) - begun
         cover.stop()
         lines, beside = executed(cover.get_data()), defaultdict[str, dict[int, set[str]]](dict)
+        for found in chain.from_iterable(file.values() for file in lines.values()):
+            found |= {test for name in found & shared.users.keys() for test in shared.users[name]}
         for written in Path(folder).glob("data.*"):
             with suppress(coverage.CoverageException):  # of a process that was killed
-                (found := coverage.CoverageData(str(written))).read()
-                for file, tests in executed(found).items():
+                (other := coverage.CoverageData(str(written))).read()
+                for file, tests in executed(other).items():
                     for line in tests:
                         beside[file].setdefault(line, set()).update(tests[line])
     modules = {name.partition(".")[0] for name in sys.modules} - {"harness", "tests"}

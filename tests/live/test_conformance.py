@@ -88,25 +88,33 @@ class Examined(NamedTuple):
 
     url: str
     score: Score
-    progress: list[tuple[int, int]]
     result: Result
     report: Any
 
 
 @pytest.fixture(scope="module")
 def examined(right: str, tmp_path_factory: pytest.TempPathFactory) -> Examined:
-    progress: list[tuple[int, int]] = []
-    score = examine_server(right, jobs=3, progress=lambda done, total: progress.append((done, total)))
+    score = examine_server(right, jobs=3)
     file = tmp_path_factory.mktemp("examined") / "report.json"
     result = verify("--server", right, "--json", str(file))
-    return Examined(right, score, progress, result, json.loads(file.read_text()))
+    return Examined(right, score, result, json.loads(file.read_text()))
+
+
+def examine_sample(url: str, every: int = 8, **options: Any) -> Score:
+    """Return the score of a server that is asked only some of the questions, but for all scenarios."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(examining, "build_questions", lambda *given: list(build_questions(*given))[::every])
+        return examine_server(url, jobs=2, **options)
 
 
 class TestARightServer:
-    def test_a_right_server_scores_100_percent_in_a_sample_of_all_questions(self, right, monkeypatch):
-        monkeypatch.setattr(examining, "build_questions", lambda *given: list(build_questions(*given))[::40])
-        score = examine_server(right, jobs=3)
+    def test_a_right_server_scores_100_percent_in_a_sample_of_all_questions(self, right):
+        progress: list[tuple[int, int]] = []
+        score = examine_sample(right, every=40, progress=lambda done, total: progress.append((done, total)))
         assert (score.findings, score.percent) == ([], 100)
+        assert score.refusals
+        assert score.accepts
+        assert progress[-1] == (len(progress),) * 2
         assert set(score.claims) == set(SCENARIOS)
         assert not [reason for reason in score.left_out if reason.startswith("what comes")]
 
@@ -114,7 +122,6 @@ class TestARightServer:
     def test_a_right_server_scores_100_percent_and_again_when_it_is_examined_twice(self, examined: Examined) -> None:
         assert examined.score.findings == examined.report["findings"] == []
         assert (examined.score.percent, examined.score.is_clean, examined.report["percent"]) == (100, True, 100)
-        assert examined.progress[-1] == (len(examined.progress),) * 2
 
     @pytest.mark.slow
     def test_nothing_that_could_be_sent_is_blocked(self, examined: Examined) -> None:
@@ -203,7 +210,7 @@ def wrong_errors() -> Iterator[tuple[Score, list[int]]]:
         return WRONG_ERRORS[turn][1](body["error"])
 
     with server(mocked(change)) as url:
-        yield examine_server(url, jobs=2), changed
+        yield examine_sample(url), changed
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +226,7 @@ def forgetful() -> Iterator[Score]:
         return status, named, body.replace(b"event: response.created\n", b"event: message\n")
 
     with server(deaf) as url:
-        yield examine_server(url, jobs=2)
+        yield examine_sample(url)
 
 
 def _twice(path: str, body: Any) -> Any:
@@ -255,7 +262,7 @@ def small() -> Iterator[Score]:
         return status, named, body
 
     with server(small) as url:
-        yield examine_server(url, jobs=2)
+        yield examine_sample(url)
 
 
 @pytest.mark.parametrize(("taken", "percent"), [(0, 0), (1, 33.3), (2, 66.6), (1999, 99.9), (2000, 100)])
@@ -276,28 +283,24 @@ def test_a_score_is_the_mean_of_its_sections() -> None:
 
 
 class TestAWrongServer:
-    @pytest.mark.slow
     def test_three_grades_of_a_refusal(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
         graded = [finding for finding in score.findings if finding["kind"] == "refusal"]
         assert [one for one in graded if one["outcome"] != _due_grade(one["expected"], one["got"])] == []
-        assert {grade["outcome"] for grade in graded} == set(score.refusals["content"]) == {"code", "status"}
-        assert min(changed) > 50
+        assert {grade["outcome"] for grade in graded} == set().union(*score.refusals.values()) == {"code", "status"}
+        assert min(changed) > 5
         assert (score.is_clean, score.percent < 100) == (False, True)
 
-    @pytest.mark.slow
     def test_an_error_in_another_form_is_a_finding(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
         found = (one["times"] for one in score.findings if (one["kind"], one.get("at")) == ("errors", "error"))
         looked_for = len(OPTIONAL_ENDPOINTS)  # these answers are not judged
         assert changed[3] - looked_for <= sum(found) <= changed[3]
 
-    @pytest.mark.slow
     def test_what_a_wrong_server_accepts_although_it_must_not(self, small: Score) -> None:
         assert set(small.refusals["content"]) == {"taken"}
         assert "a chain that leaves it unanswered is refused" in kinds(small)
 
-    @pytest.mark.slow
     def test_what_a_server_does_wrong_contradicts_a_claim(self, forgetful: Score) -> None:
         assert kinds(forgetful) >= {
             "no part of a chained history is duplicated",
@@ -309,15 +312,13 @@ class TestAWrongServer:
         streamed = {claim["claim"] for claim in forgetful.findings if claim.get("area") == "custom tool streamed"}
         assert "it has deltas" in streamed
 
-    @pytest.mark.slow
     def test_a_member_that_is_missing_is_reported_once(self, forgetful: Score) -> None:
         answers = [finding for finding in forgetful.findings if finding["kind"] == "answers"]
         missing = ("POST /responses", "parallel_tool_calls")
         (times,) = [answer["times"] for answer in answers if (answer["on"], answer["at"]) == missing]
-        assert times > 100
+        assert times > 20
         assert sum(answer["times"] for answer in answers) == forgetful.forms["answers"]["findings"]
 
-    @pytest.mark.slow
     def test_events_that_no_client_of_event_source_hears(self, forgetful: Score) -> None:
         found = {(finding["kind"], finding.get("at"), finding.get("message")) for finding in forgetful.findings}
         words = "its line is 'event: message', its data has the type 'response.created'"
@@ -328,12 +329,11 @@ class TestAWrongServer:
         assert any("cut off" in text for text in kinds(small))
 
     def test_an_endpoint_that_it_lacks_and_one_that_always_answers_429_are_left_out(self, small: Score) -> None:
-        assert small.left_out["the server has no /conversations"] > 5
+        assert small.left_out["the server has no /conversations"] > 0
         assert "there is no /conversations: POST /conversations is answered by 404" in list(summary_lines(small, KEY))
         assert "conversation" not in small.claims
         assert small.left_out["the server was asked too often (429)"] > 0
 
-    @pytest.mark.slow
     def test_json_of_any_form_is_a_finding_never_a_crash(self) -> None:
         bodies = itertools.cycle([b"[]", b'{"output": 3, "id": null}', b'{"output": [1, null], "usage": 7}'])
         with server(lambda method, path, headers, raw: (200, JSON, next(bodies))) as url:
@@ -621,7 +621,6 @@ class TestQuestions:
         first = next(question for question in questions if question.name == "unknown_url")
         assert first.expected_message == "Invalid URL (POST /api/v1/response)"
 
-    @pytest.mark.slow
     def test_other_models_are_tried_where_the_server_lists_them(self) -> None:
         fewer, more = (
             sum(not question.reason for question in build_questions("gpt-4.1", listed, (), "/v1"))

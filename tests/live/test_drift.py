@@ -304,6 +304,7 @@ def test_evidence_that_people_transcribed_is_compared_as_far_as_it_goes(tmp_path
 def test_ids_are_replaced_wherever_they_stand() -> None:
     then, now = ({"id": f"resp_{n}", "a": [{"type": "x", "call_id": f"c{n}"}]} for n in (1, 2))
     assert (names := dict(pair_ids(then, now))) == {"resp_1": "resp_2", "c1": "c2"}
+    assert list(pair_ids([then], now)) == list(pair_ids(then, [now])) == []
     sent = ["resp_1", {"at": "/v1/responses/resp_1"}, 3]
     assert translate_ids(sent, names) == ["resp_2", {"at": "/v1/responses/resp_2"}, 3]
 

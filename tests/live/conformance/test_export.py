@@ -61,6 +61,13 @@ def test_an_example_has_the_steps_and_the_error(contract: dict[str, Any]) -> Non
     assert example["expected"]["message"].startswith("No tool output found for function call")
     assert example["steps"][-1]["body"]["model"] == "{model}"
     assert example["level"] == RULES["call_needs_output"].level
+    assert example["any_model"]
+
+
+def test_an_example_that_depends_on_the_model_says_so(contract: dict[str, Any]) -> None:
+    examples = [each for each in contract["examples"] if each["rule"] == "custom_tool_unsupported"]
+    assert examples
+    assert not any(each["any_model"] for each in examples if each["kind"] == "refusal")
 
 
 @pytest.mark.parametrize("name", ["run_contract.py", "run_contract.mjs"])
