@@ -25,6 +25,12 @@ def test_who_is_wrong_is_caught_and_who_is_right_is_not(kind: MistakeKind[Any]) 
     assert [example for example in kind.lacks if list(kind.find(example))] == []
 
 
+def test_a_stream_resumed_too_late_names_the_events_that_never_arrive() -> None:
+    kind = CLIENT_MISTAKES["resumed-from-the-wrong-event"]
+    told = [message.partition("were sent: ")[2] for example in kind.shows for _, message in kind.find(example)]
+    assert told == [f"{missing} will never arrive" for missing in ("event 2", "events 2 to 3", "event 0")]
+
+
 def test_every_kind_says_what_it_is_and_who_says_so() -> None:
     assert len(CLIENT_MISTAKES) == 11
     for kind in KINDS:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.client_mistake import OK, Sending, refused, seen
-from harness.analysis.retries import find_retries
+from harness.analysis.retries import asked_delay, find_retries
 from harness.core.exchange import Answer, Exchange, Form, Request
 
 FAILED = Sending(0, refused(503), body={"input": "hi", "instructions": "It is 10:41:07.", "metadata": {"try": "1"}})
@@ -18,6 +18,11 @@ def repeats(first: Sending, second: Sending) -> bool:
 
 def again(body: Any = None, **members: Any) -> Sending:
     return Sending(1, OK, body={**(FAILED.body or {}), **(body or {})}, **members)
+
+
+def test_the_wait_that_a_refusal_asks_for_is_known_to_the_millisecond() -> None:
+    asked = [{"retry-after-ms": "1500", "retry-after": "2"}, {"retry-after": "2"}, {"retry-after": "Fri"}]
+    assert [asked_delay(headers) for headers in asked] == [1.5, 2, None]
 
 
 @pytest.mark.parametrize(

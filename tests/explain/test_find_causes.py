@@ -49,7 +49,7 @@ def test_a_world_that_the_server_dropped_comes_before_what_went_wrong_in_the_nex
     world.was_dropped = True
     mock.script("Never.")  # left because of the refusal, no cause of its own
     post(asked(17))
-    assert [cause.kind for cause in find_causes(world)] == ["dropped", "refusal"]
+    assert [(cause.kind, cause.exchange) for cause in find_causes(world)] == [("dropped", 0), ("refusal", 1)]
 
 
 def test_a_turn_that_a_refused_request_did_not_take_says_so(mock, world, post):

@@ -136,10 +136,10 @@ class _Arrived:
         return self.place_of(behind) if all(key in known or not key[1] for key in between) else ""
 
     def has_call(self, item: Json) -> bool:
-        """Return whether a call or an output has arrived, under any id."""
+        """Return whether a call or an output has arrived under another id."""
         if answered_id(item):
-            return answered_id(item) in self.outputs or letters_of(output_text(item)) in self._output_letters
-        return client_call_id(item) in self.calls or content_of(item) in self._contents
+            return letters_of(output_text(item)) in self._output_letters
+        return content_of(item) in self._contents
 
     def place_of(self, key: _MessageKey) -> str:
         """Return the place of a message in the request; `input` if it belongs to what the request continues."""
