@@ -184,12 +184,16 @@ class Finding(NamedTuple):
 
 
 class ToolRun(NamedTuple):
-    """A finished tool run: the tool's `name`, the `arguments` by name, the value `returned`, or whether it `failed`."""
+    """A finished tool run: the tool's `name`, the `arguments` by name, the value `returned`, or whether it `failed`.
+
+    `bound` are the arguments with the defaults of the parameters that got none.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     returned: Any = None
     failed: bool = False
+    bound: Mapping[str, Any] = EMPTY_MAPPING
 
 
 class SentTurn(NamedTuple):

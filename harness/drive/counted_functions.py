@@ -48,20 +48,23 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
 
     @contextmanager
     def recorded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Callable[[R], R]]:
-        arguments = dict(signature.bind(*args, **kwargs).arguments)
+        bound = signature.bind(*args, **kwargs)
+        arguments = dict(bound.arguments)
         runs.append(arguments)
+        bound.apply_defaults()
         # Failed until it has returned, so that an exception needs no handler here.
-        finished = ToolRun(name, arguments, failed=True)
+        finished = ToolRun(name, arguments, failed=True, bound=bound.arguments)
 
         def finish(returned: R) -> R:
             nonlocal finished
-            finished = ToolRun(name, arguments, returned)
+            finished = finished._replace(returned=returned, failed=False)
             return returned
 
         try:
             yield finish
         finally:
-            for recording in RECORDINGS:
+            # A World within another's test has an own journal, and so own runs.
+            for recording in RECORDINGS[-1:]:
                 recording.finished.append(finished)
 
     if inspect.iscoroutinefunction(function):

@@ -140,6 +140,11 @@ class TestTheCost:
         few, many = (count_steps(long_talk(turns, kind)) for turns in (10, 40))
         assert many < 1.6 * 16 * few, f"{few} calls of functions for 10 turns, {many} for 40"
 
+    @pytest.mark.parametrize("kind", ["phased", "unanswered", "chained"])
+    def test_of_a_request_does_not_grow_with_the_journal(self, kind: str) -> None:
+        few, many = (count_steps(many_talks(turns, kind)) for turns in (10, 40))
+        assert many < 5 * few, f"{few} calls of functions for 10 requests, {many} for 40"
+
     def test_the_cost_at_most_doubles_with_what_a_chat_ui_sent(self) -> None:
         exchanges = long_talk(16, "unique")
         turns = [SentTurn(exchange.number, exchange.request.body["input"]) for exchange in exchanges]
@@ -163,6 +168,23 @@ def long_talk(turns: int, kind: str) -> list[Exchange]:
             history += [call(arguments="{}"), output(value=f"v{turn}")]
         if kind == "doubled":
             history += history[-2:-1]
+    return client.world.exchanges
+
+
+def many_talks(turns: int, kind: str) -> list[Exchange]:
+    """Return a journal of short requests: each asks something else, or answers the call before it."""
+    client, last = Client(), ""
+    for turn in range(turns):
+        phases = [
+            message(f"Step {turn} of it{sign}", phase=phase)
+            for sign, phase in ((".", "commentary"), ("!", "final_answer"))
+        ]
+        call_made = function_call("deploy", {"step": turn}, call_id=f"call_{turn}", off_schema=True)
+        client.mock.script(phases if kind == "phased" else call_made)
+        sent = [output(f"call_{turn - 1}", f"v{turn}")] if last else [user(f"Do step {turn}."), *sketch("A3 N")]
+        chain = {"previous_response_id": last} if last else {}
+        answer = client.ask(sent, tools=TOOLS, **chain)
+        last = answer.body["id"] if kind == "chained" else ""
     return client.world.exchanges
 
 

@@ -120,6 +120,50 @@ class TestNoFinding:
         assert answered("Tool execution skipped.", "Tool execution skipped.", sent=sent, calls=calls) == []
 
 
+class TestSwappedOutputs:
+    """Two calls of one response are answered with the output of the other."""
+
+    def lost(self, first: str, second: str, *arguments: Json) -> list[str]:
+        made = arguments or ({"city": "Paris"}, {"city": "Rome"})
+        calls = [function_call("deploy", one, call_id=f"call_{n}", off_schema=True) for n, one in enumerate(made, 1)]
+        talk = Conversation(calls)
+        return talk.lost(*outputs(first, second), previous_response_id=talk.first)
+
+    @pytest.mark.parametrize(
+        "texts",
+        [
+            ("Rome: 22 °C", "Paris: 18 °C"),
+            ("It is sunny in Rome.", "It rains in Paris."),
+            ('{"city": "Rome", "sun": 1}', '{"city": "Paris", "sun": 0}'),
+            ('{"at": {"city": "Rome"}}', '{"at": {"city": "Paris"}}'),
+        ],
+    )
+    def test_outputs_that_name_the_argument_of_the_other_call_are_a_finding(self, texts: tuple[str, str]) -> None:
+        found = self.lost(*texts)
+        assert [lost.partition("with ")[2].partition(":")[0] for lost in found] == ["the output of another call"] * 2
+        assert found[0].endswith("which names the arguments of function_call deploy (call_2)")
+
+    @pytest.mark.parametrize(
+        ("texts", "arguments"),
+        [
+            (("Paris: 18 °C", "Rome: 22 °C"), ()),
+            (("Rome", "Paris"), ()),
+            (("warmer than Rome", "22 °C"), ()),
+            (('{"next": "Rome"}', '{"next": "Paris"}'), ()),
+            (("2 seats", "1 seat"), ({"seats": 1}, {"seats": 2})),
+            (
+                ("Rome to Paris: 2 h", "Paris to Rome: 2 h"),
+                ({"from": "Paris", "to": "Rome"}, {"from": "Rome", "to": "Paris"}),
+            ),
+            (("Rome " + "x" * 200, "Paris " + "x" * 200), ()),
+        ],
+    )
+    def test_outputs_that_name_it_for_another_reason_are_none(
+        self, texts: tuple[str, str], arguments: tuple[Json, ...]
+    ) -> None:
+        assert self.lost(*texts, *arguments) == []
+
+
 class TestTheSameOutputOfDifferentCalls:
     def lost(self, text: str, runs: ToolRuns | None = None) -> list[str]:
         talk = Conversation()

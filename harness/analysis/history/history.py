@@ -122,14 +122,15 @@ class History:
     """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
     `turns` are the turns of chat UIs whose server under test makes the requests. `by_ciphertext` maps each
-    `encrypted_content` to its item, `announced` the one with which a stream adds the item, `by_summary` the letters of
-    a summary, and of each of its parts. `call_outputs` maps each call to its outputs by text, the latest last, each
-    with the number of its exchange. `doubled_prompts` are the replies to requests that end with the same message twice,
-    by the hash of the keys before the repetition. `open_calls` are the calls of completed responses that no request
-    answers, by `call_id`. `cited` finds messages with annotations by a similar text, `joined` by a text that begins or
-    ends with theirs, `told` the messages that contain a text. `agents` are the tools and instructions of the requests
-    that got a reply, each with the number of its agent, `lanes` the agent of each request. `written` has what the
-    client wrote into each conversation that no request has read yet.
+    `encrypted_content` to its item, `announced` the one with which a stream adds the item, `by_summary` the letters
+    of a summary, and of each of its parts, `by_joined` the letters of all messages of an answer in phases to the
+    first, `by_previous` each `previous_response_id` to the replies. `call_outputs` maps each call to its outputs by
+    text, the latest last, each with the number of its exchange. `doubled_prompts` are the replies to requests that
+    end with the same message twice, by the hash of the keys before the repetition. `open_calls` are the calls of
+    completed responses that no request answers, by `call_id`. `cited` finds messages with annotations by a similar
+    text, `joined` by a text that begins or ends with theirs, `told` the messages that contain a text. `agents` are
+    the tools and instructions of the requests that got a reply, each with the number of its agent, `lanes` the agent
+    of each request. `written` has what the client wrote into each conversation that no request has read yet.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -142,6 +143,8 @@ class History:
     by_summary: dict[str, OutputItem] = field(default_factory=dict)
     by_call: dict[str, list[OutputItem]] = field(default_factory=dict)
     by_text: dict[str, SaidText] = field(default_factory=dict)
+    by_joined: dict[str, OutputItem] = field(default_factory=dict)
+    by_previous: dict[str, list[HistoryReply]] = field(default_factory=dict)
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
     cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
     joined: JoinedTexts = field(default_factory=JoinedTexts)
@@ -268,8 +271,13 @@ class History:
         self.by_input.setdefault(request.digests[-1], []).append(reply)
         if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
             self.doubled_prompts[request.digests[-2]] = reply
-        for index, item in enumerate(output):
-            self._index_output(OutputItem(item, reply, index))
+        self.by_previous.setdefault(as_string(request.body.get("previous_response_id")), []).append(reply)
+        items = [OutputItem(item, reply, index) for index, item in enumerate(output)]
+        for made in items:
+            self._index_output(made)
+        said = [made for made in items if is_assistant(made.item)]
+        if len(said) > 1 and all(made.item.get("phase") for made in said):
+            self.by_joined[letters_of("".join(message_text(made.item) for made in said))] = said[0]
 
     def _index_output(self, output: OutputItem) -> None:
         item, key = output.item, item_key(output.item)

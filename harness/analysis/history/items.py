@@ -32,6 +32,12 @@ def item_key(item: Json) -> ItemKey | None:
     return ("output", call_id) if (call_id := answered_id(item)) else None
 
 
+def item_ids(item: Json) -> list[str]:
+    """List the ids of an item: its own, that of its call, and `output of` the call that it answers."""
+    answered = answered_id(item)
+    return list(filter(None, (as_string(item.get("id")), client_call_id(item), answered and f"output of {answered}")))
+
+
 def item_type(item: Json) -> str:
     """Return the type of an item; a message may omit it."""
     kind = item.get("type")

@@ -16,6 +16,7 @@ from harness.analysis.history.items import (
     describe_item,
     extend_hash,
     is_assistant,
+    item_ids,
     item_key,
     item_type,
     message_text,
@@ -146,14 +147,16 @@ PlacedItem = tuple[str, Json]
 class KnownItems:
     """The items of a transcript in order, the `others` among them that are not messages, and the keys of its items.
 
-    `keys` belong to messages, calls and outputs, but not to instructions; `digests` are the hashes of all prefixes of
-    `keys`, from the empty one to the whole. Extending a transcript does not read these items again.
+    `is_compacted` says that a compaction is among them. `keys` belong to messages, calls and outputs, but not to
+    instructions; `digests` are the hashes of all prefixes of `keys`, from the empty one to the whole. Extending a
+    transcript does not read these items again.
     """
 
     items: GrowingSequence[Json]
     others: GrowingSequence[Json]
     keys: GrowingSequence[ItemKey]
     digests: GrowingSequence[int]
+    is_compacted: bool = False
 
     def extend(self, added: Sequence[Json], all_keys: Sequence[ItemKey | None] | None = None) -> KnownItems:
         """Return the transcript with the items `added` at its end; `all_keys` are their keys, if known."""
@@ -166,6 +169,7 @@ class KnownItems:
             self.others.extend(item for item in added if item_type(item) != MESSAGE),
             self.keys.extend(keys),
             self.digests.extend(digests[1:]) if self.keys else GrowingSequence(digests),
+            self.is_compacted or any(item_type(item) == "compaction" for item in added),
         )
 
 
@@ -256,9 +260,14 @@ class HistoryRequest:
         return [(place, id, item) for place, item in self.placed_items if (id := answered_id(item))]
 
     @cached_property
+    def ids(self) -> frozenset[str]:
+        """The ids of the items of the transcript that are not messages."""
+        return frozenset(id for item in self.other_items for id in item_ids(item))
+
+    @property
     def is_compacted(self) -> bool:
         """Whether a compaction replaces part of the transcript."""
-        return any(item_type(item) == "compaction" for item in self.other_items)
+        return self.transcript.is_compacted
 
     @cached_property
     def tool_names(self) -> frozenset[str]:

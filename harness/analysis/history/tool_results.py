@@ -4,7 +4,7 @@ A framework may wrap, shorten or print a result, so an output matches if it cont
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -22,72 +22,150 @@ MOST_VALUES = 1000
 SHORTEST_LEAF = 4
 """The fewest letters and digits by which a value identifies a part of a result in an output."""
 
+_PLAIN = (str, int, float)
 _CallContent = tuple[str, str]
 
 
 class ToolResults:
-    """Finds the outputs in a journal that differ from what their tool returned.
+    """Finds the outputs in a journal that differ from what their tool returned, and runs that no call asked for.
 
     `unexecuted` are the ids of the answered calls for which a recorded tool was not executed, `confirmed` those with an
-    output that shows what the tool returned.
+    output that shows what the tool returned, `misrun` those that a run with other arguments answers, each with that
+    run. `repeated` has the number of runs of each call whose tool ran more often than the model called it.
     """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), runs: ToolRuns | None = None) -> None:
-        self._runs: dict[_CallContent, list[ToolRun]] = defaultdict(list)
-        for run in runs.finished if runs else ():
-            self._runs[run.name, _arguments_text(run.arguments)].append(run)
         self._returned: dict[str, ToolRun] = {}
         self.unexecuted: set[str] = set()
         self.confirmed: set[str] = set()
-        if names := runs.names | {run.name for run in runs.finished} if runs else set():
-            self._compare(exchanges, names)
+        self.misrun: dict[str, ToolRun] = {}
+        self.repeated: dict[str, int] = {}
+        if runs and (names := runs.names | {run.name for run in runs.finished}):
+            self._compare(_CalledTools(exchanges), runs.finished, names)
 
     def find_replaced(self, call_id: str, output: str) -> ToolRun | None:
         """Find the execution whose result the model never received because this output replaced it, if any."""
         run = self._returned.get(call_id)
         return run if run and not is_result(output, run.returned) else None
 
-    def _compare(self, exchanges: Sequence[Exchange], names: Set[str]) -> None:
+    def _compare(self, called: "_CalledTools", finished: Iterable[ToolRun], names: Set[str]) -> None:
         """Assign to each answered call whose result no output shows an execution that is left over."""
-        calls, outputs = dict[str, Json](), defaultdict[str, list[str]](list)
-        for item in _items_of(exchanges):
-            if id := client_call_id(item):
-                calls.setdefault(id, item)
-            elif id := answered_id(item):
-                outputs[id].append(output_text(item))
+        runs_of = defaultdict[_CallContent | None, list[ToolRun]](list)
+        for run in finished:
+            runs_of[called.find_content(run)].append(run)
         # Calls whose output shows a result use up an execution first; what is left can explain the others.
-        left = {content: len(runs) for content, runs in self._runs.items()}
+        left = {content: len(runs) for content, runs in runs_of.items()}
         missing: list[tuple[str, _CallContent]] = []
-        for id, texts in outputs.items():
-            content = _content_of(calls.get(id, {}))
-            runs = self._runs.get(content, ())
+        for id, texts in called.outputs.items():
+            content = _content_of(called.calls.get(id, {}))
             # How a failed tool is reported to the model is the client's choice.
-            if any(run.failed or is_result(text, run.returned) for run in runs for text in set(texts)):
+            if any(
+                run.failed or is_result(text, run.returned) for run in runs_of.get(content, ()) for text in {*texts}
+            ):
                 left[content] -= 1
                 self.confirmed.add(id)
             elif content[0] in names:
                 missing.append((id, content))
+        returned = {content: [run for run in runs if not run.failed] for content, runs in runs_of.items()}
+        spare = [run for content, runs in returned.items() for run in runs[called.counts[content] :]]
         for id, content in missing:
             if left.get(content, 0) > 0:
                 left[content] -= 1
-                self._returned[id] = self._runs[content][-1]
+                self._returned[id] = runs_of[content][-1]
+            elif found := [run for run in spare if called.is_answered_by(id, run)]:
+                self.misrun[id] = found[0]
+                spare = [run for run in spare if run is not found[0]]
             else:
                 self.unexecuted.add(id)
+        for id, call in called.calls.items():
+            if any(run is other for run in spare for other in returned.get(_content_of(call), ())):
+                self.repeated[id] = len(returned[_content_of(call)])
 
 
-def _items_of(exchanges: Sequence[Exchange]) -> Iterator[Json]:
+class _CalledTools:
+    """The `calls` of a journal by id, their `outputs`, and how often each content was called."""
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self.calls, self.outputs = dict[str, Json](), defaultdict[str, list[str]](list)
+        self.counts = Counter[_CallContent | None]()
+        seen: set[tuple[str, str]] = set()
+        for response, item in _items_of(exchanges):
+            if id := client_call_id(item):
+                # Scripts reuse ids, and a response is retrieved again.
+                if (response or id not in self.calls) and (response, id) not in seen:
+                    self.counts[_content_of(item)] += 1
+                seen.add((response, id))
+                self.calls.setdefault(id, item)
+            elif id := answered_id(item):
+                self.outputs[id].append(output_text(item))
+        contents = {_content_of(item): arguments_of(item) for item in self.calls.values()}
+        self._by_name: dict[str, list[tuple[_CallContent, Json]]] = defaultdict(list)
+        for content, arguments in contents.items():
+            self._by_name[content[0]].append((content, arguments))
+
+    def find_content(self, run: ToolRun) -> _CallContent | None:
+        """Find what was called for a run, even if a framework added or converted arguments; None if nothing was."""
+        exact = (run.name, _arguments_text(run.arguments))
+        agreeing = [
+            (content == exact, len(arguments.keys() & run.arguments.keys()), -len(arguments), content)
+            for content, arguments in self._by_name.get(run.name, ())
+            if not _is_run_with_others(arguments, run)
+        ]
+        return max(agreeing)[-1] if agreeing else None
+
+    def is_answered_by(self, call_id: str, run: ToolRun) -> bool:
+        """Return whether an output of a call is the result of a run of its tool with other arguments."""
+        call = self.calls.get(call_id, {})
+        is_other = call.get("name") == run.name and _is_run_with_others(arguments_of(call), run)
+        return (
+            is_other
+            and bool(_leaves(run.returned))
+            and any(is_result(text, run.returned) for text in self.outputs[call_id])
+        )
+
+
+def _is_run_with_others(called: Json, run: ToolRun) -> bool:
+    """Return whether a tool ran with another value of an argument than it was called with, or without it."""
+    given = run.bound or run.arguments
+    return any(_is_other(value, given[name]) for name, value in called.items() if name in given)
+
+
+def _is_other(called: Any, given: Any) -> bool:
+    """Return whether two plain values differ in more than type and form; any other value may be a converted one."""
+    if _is_nothing(called) or _is_nothing(given):
+        return not _is_nothing(called)
+    if not (isinstance(called, _PLAIN) and isinstance(given, _PLAIN)):
+        return False
+    try:
+        return float(called) != float(given)
+    except (ValueError, OverflowError):
+        was, now = letters_of(str(called)), letters_of(str(given))
+        return was not in now and now not in was
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str | list | dict) and not value)
+
+
+def _items_of(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Json]]:
+    """Yield the items of a journal, those of an answer with the id of the response."""
     for exchange in exchanges:
-        yield from objects_in(as_object(exchange.answer.body).get("output"))
+        answer = as_object(exchange.answer.body)
+        yield from ((as_string(answer.get("id")), item) for item in objects_in(answer.get("output")))
         if isinstance(exchange.request.body, dict):
-            yield from objects_in(input_items(exchange.request.body))
+            yield from (("", item) for item in objects_in(input_items(exchange.request.body)))
 
 
 def _content_of(call: Json) -> _CallContent:
+    return as_string(call.get("name")), _arguments_text(arguments_of(call))
+
+
+def arguments_of(call: Json) -> Json:
+    """Return the arguments of a call, parsed; empty if they are no JSON object."""
     try:
-        arguments = json.loads(as_string(call.get("arguments")) or "{}")
-    except ValueError:
-        arguments = None
-    return as_string(call.get("name")), _arguments_text(arguments)
+        return as_object(json.loads(as_string(call.get("arguments"))))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _arguments_text(arguments: Any) -> str:

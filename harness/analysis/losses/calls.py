@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-import orjson
-
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, client_call_id, is_assistant, is_hosted, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
@@ -84,11 +82,13 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     """
     if not request.is_history_known or request.is_compacted:
         return
-    calls = {id: item for item in request.other_items if (id := client_call_id(item))}
     for place, id, _ in request.outputs:
-        if id not in calls and (made := history.by_call.get(id)):
+        if not request.item_keys.count(("call", id)) and (made := history.by_call.get(id)):
             where = "is not in this request, although its output is"
             yield made[-1].lost(place, where=where)
+    if request.is_chained and not history.open_calls:
+        return
+    calls = {id: item for item in request.other_items if (id := client_call_id(item))}
     if history.open_calls:
         yield from _find_unanswered_calls(request, history, calls)
     for place, original in _find_forgotten_calls(request, history, calls):
@@ -100,11 +100,11 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
     # A client may have sent the call back under an id of its own.
     renamed = {content_of(item) for id, item in calls.items() if id not in history.by_call}
     places = _ContinuedReplies(request, history)
-    for original in history.open_calls.values():
+    for original in [original for original in history.open_calls.values() if id(original.reply) in places.replies]:
         ids = (client_call_id(original.item), as_string(original.item.get("id")))  # some clients send the `id` instead
         if (
-            calls.keys().isdisjoint(ids)
-            and (place := places.find(original))
+            (place := places.find(original))
+            and calls.keys().isdisjoint(ids)
             and _is_same_agent(request, original, history)
             and content_of(original.item) not in renamed
             and not _is_retold(original.item, request)
@@ -180,6 +180,7 @@ class _ContinuedReplies:
             if original := history.find_original(item):
                 self._repeated.setdefault(id(original.reply), []).append((place, original))
         self._replies, length = history.find_continued(request)
+        self.replies = self._repeated.keys() | {id(reply) for reply in self._replies}
         self._new = request.items_after(length) if self._replies else ()
         self._again = {reply for _, item in self._new for reply in _replies_that_say(item, history)}
 
@@ -310,8 +311,9 @@ def _parse(value: Any) -> Any:
     """Parse the JSON strings in a value; no arguments count as empty ones."""
     if isinstance(value, str):
         try:
-            read = orjson.loads(value or "{}")
-        except orjson.JSONDecodeError:
+            # Not orjson, which rounds what exceeds 64 bits.
+            read = json.loads(value or "{}")
+        except (ValueError, RecursionError):
             return value
         # Strings such as `12` or `true` are JSON, too, but are compared as strings.
         return _parse(read) if isinstance(read, dict | list) else value

@@ -16,6 +16,7 @@ from harness.analysis.history.items import (
     client_call_id,
     is_assistant,
     is_typed,
+    item_ids,
     item_key,
     item_type,
     message_text,
@@ -248,16 +249,13 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
     A transcript retold within a text does not count, nor does an answer that the user quotes, or an empty assistant
     message beside a call.
     """
-    here = {id for item in request.other_items for id in _item_ids(item)}
     for index, (place, item) in enumerate(request.placed_items):
         if item_type(item) != MESSAGE:
             continue
         words = message_text(item).strip()
         if says_nothing(item):
             # A call of the client may be missing anywhere; other items may be omitted, but not leave a gap.
-            lost = _find_in_gap(request, index, here, history) or (
-                None if words else _find_missing_call(request, here, history)
-            )
+            lost = _find_in_gap(request, index, history) or (None if words else _find_missing_call(request, history))
             if lost:
                 instead = f"a message {quote(words)} instead" if words else "an empty message"
                 yield facts_about(place, *lost, became=f"is missing, and this request has {instead}")
@@ -269,7 +267,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
             is_said = is_assistant(item)
             found = (_find_printed_item(text.strip(), history, is_said=is_said) for text in texts)
             for number, printed in filter(None, found):
-                if not here & set(_item_ids(printed)) and item_key(printed) not in request.item_keys:
+                if request.ids.isdisjoint(item_ids(printed)) and item_key(printed) not in request.item_keys:
                     yield facts_about(place, number, printed, became="became a message with its JSON as text")
 
 
@@ -284,18 +282,18 @@ def says_nothing(item: Json) -> bool:
     return bare or message_text(item).strip() in PRINTED_NOTHING
 
 
-def _find_missing_call(request: HistoryRequest, here: set[str], history: History) -> tuple[int, Json] | None:
+def _find_missing_call(request: HistoryRequest, history: History) -> tuple[int, Json] | None:
     """Find the newest call of the client in the same conversation that is missing from the transcript."""
     for reply in history.replies[: -RECENT_REPLIES - 1 : -1]:
         # Conversations are told apart by how they begin.
         if reply.request.item_keys[:1] == request.item_keys[:1]:
             for item in reversed(reply.output):
-                if client_call_id(item) and not here & set(_item_ids(item)):
+                if client_call_id(item) and request.ids.isdisjoint(item_ids(item)):
                     return reply.number, item
     return None
 
 
-def _find_in_gap(request: HistoryRequest, index: int, here: set[str], history: History) -> tuple[int, Json] | None:
+def _find_in_gap(request: HistoryRequest, index: int, history: History) -> tuple[int, Json] | None:
     """Find the typed item in whose place a message stands that says nothing: beside other items of its response."""
     items = [item for _, item in request.placed_items]
     start = next((place + 1 for place in range(index, -1, -1) if not says_nothing(items[place])), 0)
@@ -311,15 +309,9 @@ def _find_in_gap(request: HistoryRequest, index: int, here: set[str], history: H
         if not reply.request.item_keys.count(item_key(items[index])):
             last = behind.index if behind and behind.reply is reply else len(reply.output)
             for item in reversed(reply.output[first:last]):
-                if is_typed(item) and not here & set(_item_ids(item)):
+                if is_typed(item) and request.ids.isdisjoint(item_ids(item)):
                     return reply.number, item
     return None
-
-
-def _item_ids(item: Json) -> list[str]:
-    answered = answered_id(item)
-    ids = (as_string(item.get("id")), client_call_id(item), answered and f"output of {answered}")
-    return [id for id in ids if id]
 
 
 def _find_printed_item(words: str, history: History, *, is_said: bool) -> tuple[int, Json] | None:

@@ -123,7 +123,6 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
     """Find the items of the API that a request lacks, and whether the model needs them to go on with its turn."""
     if request.is_chained or request.is_compacted:
         return
-    here = {as_string(item.get("id")) for item in request.other_items}
     first = len(request.placed_items) - len(request.turn)
     replies, length = history.find_continued(request)
     new = request.items_after(length)
@@ -132,7 +131,7 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
         for sibling in replies[0].output:
             if (
                 is_hosted(sibling)
-                and as_string(sibling.get("id")) not in here
+                and as_string(sibling.get("id")) not in request.ids
                 and history.is_same_agent(replies[0].request, request)
             ):
                 yield False, facts_about(new[0][0], replies[0].number, sibling)
@@ -141,7 +140,12 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
         repeated = history.find_original(item)
         for sibling in repeated.reply.output if repeated else ():
             id = as_string(sibling.get("id"))
-            if repeated and is_hosted(sibling) and id not in here | told and item_type(sibling) != "mcp_list_tools":
+            if (
+                repeated
+                and is_hosted(sibling)
+                and id not in request.ids | told
+                and item_type(sibling) != "mcp_list_tools"
+            ):
                 told.add(id)
                 is_loop = index >= first and any(map(client_call_id, repeated.reply.output))
                 is_call = item_type(sibling).endswith("_call") and repeated.reply.request.body.get("store") is not False

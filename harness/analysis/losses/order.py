@@ -1,10 +1,11 @@
 """The order of responses and user messages, and of the output items of one response."""
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, extend_hash, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
 from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output
 from harness.analysis.losses.history import says_nothing
@@ -75,6 +76,7 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
         ask("P > A", "P N A"),
         ask("P > C", "P N C O"),
         ask(*_TWO_TURNS, "P A N N3 A3"),
+        ask(*_TWO_TURNS, "P N A A3 N3"),
     ],
     keeps=[
         ask(*_TWO_TURNS, "P A N A3 N3"),
@@ -88,7 +90,7 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
 def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Answers come back after a later answer whose request had them in its history, or after the newest user message.
 
-    A user message that was sent before the answer was there keeps its place.
+    A user message that was sent before the answer was there keeps its place, but not one that was sent after it.
     """
     yield from (facts for matters, facts in _find_overtaken(request, history) if matters)
     seen: set[int] = set()
@@ -124,7 +126,11 @@ def _find_overtaken(request: HistoryRequest, history: History) -> Iterator[tuple
         if said and reply.is_completed and history.is_same_agent(reply.request, request):
             other = next(item for _, item in request.items_after(length) if is_prompt(item))
             facts = facts_about(place, reply.number, said[0], other=describe_item(other), later=request.number)
-            yield all(kind != "user" for kind, _ in keys[end:]), facts
+            # Who had the answer before the user spoke has it in the right order, too.
+            known = reduce(
+                extend_hash, [*filter(None, map(item_key, reply.output)), keys[length]], request.digests[length]
+            )
+            yield known in history.by_input or all(kind != "user" for kind, _ in keys[end:]), facts
             return
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item
+from harness.analysis.history.items import answered_id, describe_item
 from harness.analysis.history.request import HistoryRequest, facts_about
 from harness.analysis.history.text_damage import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.analysis.history.text_index import parse_literal
@@ -183,9 +183,10 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
 
 def _describe_answer(original: Json, item: Json, sent: Mapping[str, object]) -> Json:
     """Describe how the output of a call differs from its last one; empty if it was sent before."""
-    was, now = original.get("approve"), item.get("approve")
-    if was != now:
-        return {**_describe_change(item, "approve", was, now), "how": "is now the opposite"}
+    for name in ("approve", "status"):
+        was, now = original.get(name), item.get(name)
+        if was != now and (name == "approve" or {was, now} == {"failed", "completed"}):
+            return {**_describe_change(item, name, was, now), "how": "is now the opposite"}
     if output_text(item) in sent:
         return {}
     return _describe_change(item, "output", original.get("output"), item.get("output"))
@@ -230,8 +231,8 @@ def _describe_damage(was: str, now: str) -> str:
 
 
 @loss(
-    message="{what} answers a call from exchange {said} a second time",
-    fix="Answer each call only once, in the request that follows it.",
+    message="{what} answers a call from exchange {said} {again}",
+    fix="Execute and answer each call only once, in the request that follows it.",
     loses=[
         ask("P > C", chained("O"), chained("O", to=1)),
         ask("P > C", ["P C O", output(value="v2 is up")]),
@@ -248,18 +249,18 @@ def _describe_damage(was: str, now: str) -> str:
     ],
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Calls or approval requests are answered twice in one transcript."""
-    if not request.outputs:
-        return
-    calls = Counter(filter(None, map(client_call_id, request.other_items)))
-    answers = Counter(filter(None, map(answered_id, request.previous.others)))
+    """Calls or approval requests are answered twice in one transcript, or run more often by a tool that is `counted`."""
+    answers: Counter[str] = Counter()
     for place, id, item in request.outputs:
         if id in history.by_call:
             answers[id] += 1
+            count = answers[id] + request.previous.keys.count(("output", id))
             original = history.by_call[id][-1]
             # An asynchronous call is answered at once with a note, and later with its result.
-            if answers[id] > max(1, calls[id]) and not original.item.get("async"):
-                yield facts_about(place, original.number, item)
+            if count > max(1, request.item_keys.count(("call", id))) and not original.item.get("async"):
+                yield facts_about(place, original.number, item, again="a second time")
+            elif runs := history.tool_results.repeated.get(id):
+                yield facts_about(place, original.number, item, again=f"that its tool has run {runs} times")
 
 
 _PRINTED_CONTENT = re.compile(

@@ -1,6 +1,7 @@
 """Reasoning, which the model needs to continue after a call, and the item that followed it."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
@@ -19,6 +20,7 @@ from harness.analysis.loss import (
     loss,
     user,
 )
+from harness.analysis.losses.history import RECENT_REPLIES
 from harness.api.encrypted_content import make_announced_content, owner_of_content
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -26,6 +28,7 @@ from harness.items import message, reasoning
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
 _SUMMARY: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Planning**"}]}
+_STORED_THOUGHT: Json = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
 _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
 _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the client dropped it"
 
@@ -37,6 +40,12 @@ _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the clie
         ask("P > T C", "P C O", **STATELESS),
         ask("P > T C", ["P", _STORED_CALL, "O"]),
         ask("P > T C", ["P", _SUMMARY, "C O"], **STATELESS),
+        ask(
+            "P > T C",
+            ["P", _STORED_THOUGHT, "C O >", reasoning(), "C2"],
+            ["P", _STORED_THOUGHT, "C O C2 O2"],
+            model="gpt-5",
+        ),
     ],
     keeps=[
         ask("P > T C", "P T C O", **STATELESS),
@@ -50,7 +59,8 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     """Within a tool loop a call is sent back without the reasoning before it, which the API would have used.
 
     The API uses it if the client requested the encrypted content, or sends the call with the id under which it is
-    stored. Reasoning may be omitted once the user has spoken again, or if another model is asked.
+    stored; a client that sends back other reasoning of the same turn means to. Reasoning may be omitted once the user
+    has spoken again, or if another model is asked.
     """
     yield from (facts for is_usable, facts in _find_dropped(request, history) if is_usable)
 
@@ -77,8 +87,12 @@ def reasoning_omitted(request: HistoryRequest, history: History) -> Iterator[Los
 
 def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
     """Find the reasoning missing before a call within a tool loop, and whether the API would have used it."""
+    if request.is_chained:
+        return
     here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
-    for place, item in () if request.is_chained else request.turn:
+    is_kept = False
+    for place, item in request.turn:
+        is_kept = is_kept or (item_type(item) == "reasoning" and history.find_output(item) is not None)
         original = history.find_original(item) if client_call_id(item) else None
         if original is None or original.reply.request.body.get("model") != request.body.get("model"):
             continue
@@ -89,7 +103,10 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
                 if any(_is_emptied(item, thought) for item in request.other_items):
                     gone = "in this request without its `encrypted_content`"
                 call = describe_item(original.item)
-                yield _is_usable(original, item), facts_about(place, original.number, thought, call=call, gone=gone)
+                yield (
+                    is_kept or _is_usable(original, item),
+                    facts_about(place, original.number, thought, call=call, gone=gone),
+                )
 
 
 @loss(
@@ -193,7 +210,7 @@ def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[Loss
 
 def _find_before_answer(letters: str, history: History) -> OutputItem | None:
     """Find the reasoning whose summary a text contains before an answer, be it within tags such as `<think>`."""
-    for summary, thought in history.by_summary.items():
+    for summary, thought in islice(reversed(history.by_summary.items()), RECENT_REPLIES):
         rest = letters.partition(summary)[2] if len(summary) >= SHORTEST_SUMMARY else ""
         if rest and any(spoken and rest.endswith(spoken) for spoken in map(letters_of, history.by_text)):
             return thought
@@ -206,9 +223,10 @@ def _is_emptied(item: Json, thought: Json) -> bool:
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
     # In a stream, the encrypted content of reasoning may change after the client has read it.
-    known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     sent = [_identifiers(item) for item in request.other_items if item_type(item) == "reasoning"]
-    return any(marks and known.isdisjoint(marks) for marks in sent)
+    return any(
+        marks and not any(mark in history.by_id or mark in history.by_ciphertext for mark in marks) for marks in sent
+    )
 
 
 def _is_usable(original: OutputItem, sent: Json) -> bool:

@@ -62,6 +62,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case("".join(2 * letter for letter in TEXT)),
         *(ask(["P >", _TWO_PARTS], ["P", assistant(part), "N"]) for part in _PARTS),
         ask(["P >", message(_PARTS[0], refusal(_PARTS[1]))], ["P", assistant(_PARTS[0]), "N"]),
+        ask("P > A", ["P", assistant(TEXT[:7]), assistant(TEXT[7:]), "N"]),
+        ask(["P >", *map(message, _PARTS)], ["P", assistant(f"I deploy the {_PARTS[1][4:]} v2."), "N"]),
         *(
             ask(["P >", *map(message, _PARTS)], ["P", assistant(text), "N"])
             for text in (f"{_PARTS[0]}\n{_PARTS[0]}\n{_PARTS[1]}", f"{''.join(_PARTS)}{_PARTS[1]}", 2 * "".join(_PARTS))
@@ -101,11 +103,11 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     for place, item, original in _find_edited_messages(request, history):
         if how := describe_damage(message_text(original.item), message_text(item)):
             yield _change_facts(place, item, original, how)
-    yield from _find_repeated_in_joined(request, history)
+    yield from _find_regrouped(request, history)
 
 
-def _find_repeated_in_joined(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the message that came back more than once in the one text that a client made of an answer's messages."""
+def _find_regrouped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the one text that a client made of an answer's messages, repeated or mixed, or its message in pieces."""
     sent, originals = _find_turn_in_place(request, history)
     if len(sent) == 1 and len(originals) > 1:
         place, item = sent[0]
@@ -116,6 +118,22 @@ def _find_repeated_in_joined(request: HistoryRequest, history: History) -> Itera
         if not rest and len(now) > len(joined):
             surplus = [now.count(text) - joined.count(text) if text else 0 for text in texts]
             yield _change_facts(place, item, originals[surplus.index(max(surplus))], "doubled")
+        elif now != joined and sorted(now) == sorted(joined):
+            yield _change_facts(place, item, originals[0], "mixed with the next")
+    for original in originals if len(originals) == 1 < len(sent) else ():
+        if _is_cut_up(message_text(original.item), [message_text(item).strip() for _, item in sent]):
+            yield _change_facts(*sent[0], original, f"in {len(sent)} messages")
+
+
+def _is_cut_up(text: str, pieces: Sequence[str]) -> bool:
+    """Return whether pieces are a whole text, cut elsewhere than after a sentence or a line, as on purpose."""
+    is_cut, last = False, ""
+    for piece in pieces:
+        gap, found, text = text.partition(piece or " ")
+        if letters_of(gap) or not found:
+            return False
+        is_cut, last = is_cut or (last[-1:].isalnum() and "\n" not in gap), piece
+    return is_cut and not letters_of(text)
 
 
 @loss(
@@ -201,29 +219,17 @@ def _find_turn_in_place(
 )
 def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Assistant messages with a `phase` come back without it, or with another; several in one message have none."""
-    joined: dict[str, OutputItem] | None = None
     for place, item in request.assistant_messages:
         said = history.find_said(item)
         phases = said.phases if said else {}
-        if said is None and not item.get("phase"):
-            joined = _join_messages(history) if joined is None else joined
-            if original := joined.get(letters_of(message_text(item))):
-                became = "is missing: it is in one message with the next"
-                yield original.lost(place, was=original.item["phase"], became=became)
+        joined = history.by_joined.get(letters_of(message_text(item))) if said is None else None
+        if joined and not item.get("phase"):
+            became = "is missing: it is in one message with the next"
+            yield joined.lost(place, was=joined.item["phase"], became=became)
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is now {item['phase']}" if item.get("phase") else "is missing"
             was, original = next(reversed(phases.items()))
             yield original.lost(place, was=was, became=became)
-
-
-def _join_messages(history: History) -> dict[str, OutputItem]:
-    """Return the first of several messages with a phase in one answer, by the letters of all."""
-    found = {}
-    for reply in history.replies:
-        said = [OutputItem(item, reply, index) for index, item in enumerate(reply.output) if is_assistant(item)]
-        if len(said) > 1 and all(original.item.get("phase") for original in said):
-            found[letters_of("".join(message_text(original.item) for original in said))] = said[0]
-    return found
 
 
 _REFUSAL = "I will not ship it without a review."

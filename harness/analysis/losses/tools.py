@@ -3,19 +3,22 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
+from itertools import combinations
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem, facts_about
-from harness.analysis.history.tool_results import describe_result, output_text
-from harness.analysis.loss import NEXT, LossFacts, ask, loss, output
+from harness.analysis.history.text_index import parse_literal
+from harness.analysis.history.tool_results import arguments_of, describe_result, output_text
+from harness.analysis.loss import NEXT, LossFacts, ask, chained, loss, output
 from harness.analysis.losses.calls import content_of
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
-from harness.core.text import quote
+from harness.core.text import quote, shorten
+from harness.items import function_call
 
 _NOT_RUN = r"not (?:been )?(?:executed|run)|never (?:executed|ran)"
 _NOT_EXECUTED = re.compile(rf"\b(?:skipped|interrupted|{_NOT_RUN}|cancell?ed|aborted)\b", re.I)
@@ -45,6 +48,9 @@ _EXPLAINED = re.compile(
     re.I,
 )
 """Words that give any reason for which a call was not executed."""
+_WORD, _SHORT_NUMBER = re.compile(r"\w+"), re.compile(r" \d{1,3} ")
+_NamedValue = tuple[str, str]
+"""The name of an argument, and its words."""
 LONGEST_PLACEHOLDER = 200
 """The maximum length in characters of a placeholder; a longer text has more to say."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
@@ -56,7 +62,12 @@ def _both_answered(text: str, *then: Json) -> Case:
     return ask("P > C C2", ["P C C2", output(value=text), output("call_2", text), *then])
 
 
-MESSAGE = "{what} from exchange {said} was answered with a text that no tool returned: {now}{instead}"
+def _both_weathers(first: str, second: str) -> Case:
+    cities = [function_call("weather", {"city": city}, call_id=city, off_schema=True) for city in ("Paris", "Rome")]
+    return ask(["P >", *cities], chained(output("Paris", first), output("Rome", second)))
+
+
+MESSAGE = "{what} from exchange {said} was answered with {answer}: {now}{instead}"
 FIX = "Send what the tool returned as the output of its call; if the call was refused or abandoned, say why."
 
 
@@ -68,8 +79,13 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
         _both_answered("Tool execution skipped - user provided follow-up message"),
         _both_answered("Tool execution skipped."),
         _both_answered('{"status": "not_executed"}'),
+        _both_weathers("Rome: 22 °C", "Paris: 18 °C"),
+        _both_weathers('{"city": "Rome", "sun": true}', '{"city": "Paris", "sun": false}'),
     ],
     keeps=[
+        _both_weathers("Paris: 18 °C", "Rome: 22 °C"),
+        _both_weathers("Rome", "Paris"),
+        _both_weathers("Paris, then Rome", "Rome, then Paris"),
         _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
         _both_answered("Tool execution was not approved."),
         _both_answered("ok"),
@@ -85,16 +101,28 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     executed may be answered with the reason, for example that the user refused it. Without `counted`, an output that
     reports that the call was not executed counts if it precedes text that the model produced before the call, because
     the client mistook that text for a continuation. It also counts if no user message follows, and the output announces
-    one, or several calls of one response got the same text without a reason.
+    one, or several calls of one response got the same text without a reason. So do the outputs of two calls that each
+    name an argument of the other, and none of their own.
     """
     ahead = dict(_find_answered_ahead(request, history))
-    unexplained = _find_unexplained(request, history)
+    unexplained, swapped = _find_unexplained(request, history), dict(_find_swapped(request, history))
     for place, id, item in request.outputs:
         if not (originals := history.by_call.get(id)):
             continue
         original, text = originals[-1], output_text(item)
-        run = history.tool_results.find_replaced(id, text)
-        if run or id in ahead or id in unexplained or (id in history.tool_results.unexecuted and is_placeholder(text)):
+        run, misrun = history.tool_results.find_replaced(id, text), history.tool_results.misrun.get(id)
+        if misrun:
+            given = shorten(", ".join(f"{name}={value!r}" for name, value in misrun.arguments.items()), 60)
+            instead = f", which {misrun.name}({given}) returned"
+            yield _facts(f"{place}.output", original, text, instead, "the result of other arguments")
+        elif id in swapped:
+            instead = f", which names the arguments of {swapped[id]}"
+            yield _facts(f"{place}.output", original, text, instead, "the output of another call")
+        elif (
+            run
+            or {id} & (ahead.keys() | unexplained)
+            or (id in history.tool_results.unexecuted and is_placeholder(text))
+        ):
             instead = f", but {run.name} returned {describe_result(run.returned)}" if run else ""
             where = ", placed before text that preceded the call" if id in ahead else unexplained.get(id, "")
             yield _facts(f"{place}.output", original, text, instead or where)
@@ -143,8 +171,53 @@ def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFac
                 )
 
 
-def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFacts:
-    return original.lost(place, now=quote(" ".join(text.split())), instead=instead)
+def _facts(
+    place: str, original: OutputItem, text: str, instead: str, answer: str = "a text that no tool returned"
+) -> LossFacts:
+    return original.lost(place, now=quote(" ".join(text.split())), instead=instead, answer=answer)
+
+
+def _find_swapped(request: HistoryRequest, history: History) -> Iterator[tuple[str, str]]:
+    """Find the pairs of calls in one response that were answered with the output of the other, each with the other."""
+    answered: dict[tuple[int, str], list[tuple[OutputItem, str]]] = defaultdict(list)
+    for _, id, item in request.outputs:
+        original, text = history.find_call(id), output_text(item)
+        is_known = id in history.call_outputs or id in history.tool_results.confirmed
+        if original and not is_known and len(text) <= LONGEST_PLACEHOLDER:
+            answered[original.number, as_string(original.item.get("name"))].append((original, text))
+    for calls in answered.values():
+        for (one, text), (other, other_text) in combinations(calls, 2):
+            was, now = _named_by(one.item), _named_by(other.item)
+            if _names(text, now - was, was - now) and _names(other_text, was - now, now - was):
+                for call, instead in ((one, other), (other, one)):
+                    yield client_call_id(call.item), describe_item(instead.item)
+
+
+def _named_by(call: Json) -> Set[_NamedValue]:
+    """Return the arguments of a call by which its output is recognized: strings, and numbers that are not short."""
+    values = {(name, _spaced(value)) for name, value in arguments_of(call).items() if isinstance(value, str | int)}
+    return {(name, value) for name, value in values if len(value) > 3 and not _SHORT_NUMBER.fullmatch(value)}
+
+
+def _names(text: str, theirs: Set[_NamedValue], own: Set[_NamedValue]) -> bool:
+    """Return whether an output names arguments of another call, and says more of them, but names none of its own."""
+    if text.lstrip()[:1] == "{":
+        members = {(name, _spaced(value)) for name, value in _members_of(parse_literal(text))}
+        return not members.isdisjoint(theirs) and members.isdisjoint(own)
+    words = _spaced(text)
+    found, kept = ({value for _, value in named if value in words} for named in (theirs, own))
+    return bool(found - {words}) and not kept
+
+
+def _members_of(value: object) -> Iterator[tuple[str, object]]:
+    for name, member in value.items() if isinstance(value, dict) else ():
+        yield str(name), member
+        yield from _members_of(member)
+
+
+def _spaced(value: object) -> str:
+    """Return the words of a value in lower case, each between spaces."""
+    return f" {' '.join(_WORD.findall(str(value).casefold()))} "
 
 
 def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[PlacedItem]:

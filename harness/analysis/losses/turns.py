@@ -309,19 +309,13 @@ def _continued(previous: int, new: str) -> Case:
 )
 def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Requests continue a response that another has continued with a different user message, maybe on purpose."""
-    id, keys = request.body.get("previous_response_id"), [key for key in request.placed_keys if key]
-    if not isinstance(id, str) or not keys or keys[0][0] != "user":
+    id, keys = as_string(request.body.get("previous_response_id")), [key for key in request.placed_keys if key]
+    if not id or not keys or keys[0][0] != "user":
         return
-    for reply in reversed(history.replies):
-        before = reply.request
-        if (
-            before.body.get("previous_response_id") == id
-            and history.is_same_agent(before, request)
-            and reply.is_completed
-        ):
+    for reply in reversed(history.by_previous.get(id, ())):
+        if history.is_same_agent(reply.request, request) and reply.is_completed:
             said = [item for item in reply.output if is_assistant(item)]
             # An equal user message is a retry; without a message of the model nothing is lost.
-            if said and [key for key in before.placed_keys if key] != keys:
-                place = request.placed_items[0][0]
-                yield facts_about(place, reply.number, said[0])
+            if said and [key for key in reply.request.placed_keys if key] != keys:
+                yield facts_about(request.placed_items[0][0], reply.number, said[0])
             return
