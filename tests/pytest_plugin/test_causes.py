@@ -117,6 +117,20 @@ def test_it(client, openai_client, async_client, async_openai_client):
 """).assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("items import mesage", "Did you mean 'message'?"),
+        ("core.text import qoute", "Did you mean 'quote'?"),
+        ("pytest_plugin.causes import name_hint", "Did you mean 'client_hint'?"),
+        ("items import xyzzy", "The `harness` that was imported is the one of responses-harness. *"),
+    ],
+)
+def test_a_misspelt_name_of_the_harness_is_spelt_right(run: Run, name: str, told: str) -> None:
+    result = run(f"from harness.{name}\ndef test_it(mock): ...")
+    result.stdout.fnmatch_lines(["*ImportError: cannot import name*", told])
+
+
 def test_a_token_that_is_not_sent_over_plain_http(run: Run) -> None:
     said = "Bearer token authentication is not permitted for non-TLS protected (non-https) URLs."
     result = run(f"def test_it(mock): raise RuntimeError('{said}')\ndef test_other(): raise RuntimeError('{said}')")

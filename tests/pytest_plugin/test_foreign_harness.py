@@ -117,12 +117,3 @@ def test_one_that_is_found_too_late_is_named_with_the_way_out(tmp_path: Path) ->
     said = " ".join(done.stdout.split())
     assert "is the one of responses-harness" in said
     assert "-p no:responses_harness" in said
-
-
-@pytest.mark.slow
-def test_a_misspelt_name_of_the_harness_is_spelt_right(tmp_path: Path) -> None:
-    done = run_pytest(
-        tmp_path, {"test_it.py": "from harness.items import mesage\ndef test_it(mock): mock.script(mesage('x'))\n"}
-    )
-    assert done.returncode == 2
-    assert "Did you mean 'message'?" in done.stdout
