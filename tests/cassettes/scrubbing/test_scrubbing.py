@@ -499,6 +499,7 @@ def test_how_many_were_planted():
         ("GROQ_API_KEY=", "0123456789abcdefABCDEF01", "\nHOME=/root"),
         ('password: "', "S3cretPassw0rd-long", '"'),
         ("Protocol=https;AccountKey=", "AbCdEfGhIjKlMnOpQrStUv0123456789+/==", ";EndpointSuffix=core"),
+        ('{"a line": "a\nb", "cookies": {"sid": "', "hunter2-and-more", '"}}'),
         ("password=", "a1b2c3", ""),
         ("api_key=", "abcdef12", ""),
         ("api_key=", "AbcdefghijklmnopqrsT", ""),
