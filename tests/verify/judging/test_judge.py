@@ -157,6 +157,23 @@ def test_events_must_belong_to_one_response(tmp_path: Path) -> None:
     assert "add up to" in found["message"]
 
 
+@pytest.mark.parametrize(("day", "found"), [("2025-05-30", "drift"), ("2025-05-31", "findings")])
+def test_events_have_numbers_since_a_day(tmp_path: Path, day: str, found: str) -> None:
+    (one,) = recorded({**HI, "stream": True})
+    for event in one["events"]:
+        del event["data"]["sequence_number"]
+    report = judge(tmp_path, [{**one, "recorded_at": day}])["streams"]
+    assert {name for name in ("drift", "findings") if "sequence_number" in str(report[name])} == {found}
+    assert report["events"] == len(one["events"])
+
+
+def test_a_last_event_that_leaves_the_output_out_is_drift(tmp_path: Path) -> None:
+    (one,) = recorded({**HI, "stream": True})
+    one["events"][-1]["data"]["response"]["output"] = []
+    report = judge(tmp_path, [one])["streams"]
+    assert (report["findings"], ["left out" in drift["message"] for drift in report["drift"]]) == ([], [True])
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
