@@ -53,3 +53,4 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(50_000, 20, 100)  # what tests leave is little, and soon visited more often than it is worth

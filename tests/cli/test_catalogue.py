@@ -26,6 +26,7 @@ def test_rules_are_listed_in_order_of_precedence() -> None:
     assert [line.split()[0] for line in lines] == list(RULES)
 
 
+@pytest.mark.slow
 def test_the_examples_are_exported_as_data(tmp_path: Path) -> None:
     result = run_cli("rules", "--export", str(tmp_path / "contract"))
     assert result.exit_code == 0

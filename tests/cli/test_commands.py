@@ -22,6 +22,7 @@ def test_without_a_command_it_says_what_there_is() -> None:
     assert all(command in said for command in ("serve", "rules", "demo"))
 
 
+@pytest.mark.slow
 def test_python_m_is_the_same_command() -> None:
     with run_beside("rules", "--json") as child:
         output, _ = child.communicate(timeout=20)

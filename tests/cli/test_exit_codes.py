@@ -120,6 +120,7 @@ def test_who_declines_the_cost_has_asked_for_nothing(monkeypatch: pytest.MonkeyP
         confirm_cost("1 call", sender, False)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_says_so() -> None:
     code = "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from harness.cli import app, main\n"

@@ -296,5 +296,5 @@ def test_a_coroutine_of_a_failed_test_is_named_and_closed_so_that_no_later_test_
         parse()
     assert close_not_started(failed.value) == (f"coroutine '{agent.__qualname__}' was never awaited",)
     del failed
-    gc.collect()
+    gc.collect(1)
     assert not recwarn.list

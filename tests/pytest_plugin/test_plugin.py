@@ -230,7 +230,6 @@ def test_it(mock):
 """).shows('request 2: the user\'s text "Who?" appears 2 times, but was sent 1 time', failed=1)
 
 
-def test_a_red_test_is_reported_without_the_plugin_for_debugging(pytester: pytest.Pytester) -> None:
-    file = pytester.makepyfile("def test_it(mock, openai_client): openai_client.responses.create(input='hi')")
-    result = pytester.runpytest_subprocess(file, "-p", "no:debugging", "-p", "no:cacheprovider", timeout=60)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+def test_a_red_test_is_reported_without_the_plugin_for_debugging(run: Run) -> None:
+    source = "def test_it(mock, openai_client): openai_client.responses.create(input='hi')"
+    run(source, "-pno:debugging").exits(pytest.ExitCode.TESTS_FAILED)

@@ -4,6 +4,8 @@ import ast
 import runpy
 from pathlib import Path
 
+import pytest
+
 from tools import mutate
 
 TEXT = "def f(a: int = 1) -> bool:\n    return a < 2 and not a\n"
@@ -23,6 +25,7 @@ def test_a_change_replaces_one_expression(tmp_path: Path) -> None:
     assert all(isinstance(change.statement, ast.stmt) for change in mutate.changes_of(file))
 
 
+@pytest.mark.slow
 def test_a_function_is_changed_wherever_it_was_imported(tmp_path: Path) -> None:
     file = tmp_path / "m.py"
     file.write_text(TEXT)

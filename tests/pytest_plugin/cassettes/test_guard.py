@@ -231,6 +231,7 @@ def test_without(): connect(("api.openai.com", 443))
     assert connected == [("192.0.2.1", 80), ("api.openai.com", 443)]
 
 
+@pytest.mark.slow
 def test_the_line_is_found_in_a_large_project(run: Run) -> None:
     run("""
 import app

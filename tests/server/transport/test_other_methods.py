@@ -14,6 +14,7 @@ from harness.unscripted.default_model import small_talk
 from harness.world.mock import Mock
 from tests.support.servers.live_server import recorded, request_head
 from tests.support.servers.served import serving
+from tests.support.slow import slow_except
 
 CONNECT = b"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Connection: Keep-Alive\r\n\r\n"
 UPGRADE = (
@@ -104,7 +105,7 @@ class TestARefusal:
     KEPT = request_head(ASK).replace(b"Connection: close\r\n", b"") + ASK
 
     @pytest.mark.timeout(60)
-    @pytest.mark.parametrize("apart", [True, False], ids=["apart", "in one write"])
+    @pytest.mark.parametrize("apart", slow_except([0], [True, False]), ids=["apart", "in one write"])
     @pytest.mark.parametrize(
         ("behind", "status"),
         [

@@ -1,13 +1,22 @@
 """The shutdown days of the table: those that the installed SDK announces, written by the sync."""
 
 import shutil
+from functools import cache
 from pathlib import Path
 
 import orjson
 import pytest
 
 from harness.api.model_facts import MODELS_FILE
-from tools.schemas.shutdowns import check_shutdowns, read_announced, write_shutdowns
+from tools.schemas import shutdowns
+from tools.schemas.shutdowns import check_shutdowns, write_shutdowns
+
+read_announced = cache(shutdowns.read_announced)
+
+
+@pytest.fixture(autouse=True)
+def _the_sdk_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutdowns, "read_announced", read_announced)
 
 
 @pytest.fixture
