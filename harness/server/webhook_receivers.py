@@ -73,7 +73,10 @@ def resolve_receiver(receiver: Any, path: str, url: str) -> tuple[str, Receiver 
         if path:
             raise ConfigError(f"webhooks({receiver!r}, {path!r}): only an app takes a path; the URL has its own.")
         check_url(receiver)
-        return (check_url(url), poster_to(receiver)) if url else (receiver, None)
+        # Posted there in place of their own URL.
+        return (
+            (check_url(url), lambda _, request, timeout: post(receiver, request, timeout)) if url else (receiver, None)
+        )
     made = make_receiver(receiver)
     return check_url(url or f"{APP_ORIGIN}{'' if path.startswith('/') else '/'}{path}"), made
 
@@ -125,7 +128,8 @@ def post(url: str, request: SignedRequest, timeout: float) -> Answered:
         connected.append(connection.sock)  # the connection forgets it with the head of an answer that closes it
         if monotonic() - begun > timeout:
             raise TimeoutError  # nobody waits any more for what would be sent now
-        connection.request("POST", _target(parts), request.body, dict(request.headers))
+        target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        connection.request("POST", target, request.body, dict(request.headers))
         with connection.getresponse() as answer:
             statuses.append(answer.status)
             # The status decides; an endless body must not hold the delivery.
@@ -146,15 +150,6 @@ def _too_late(statuses: Sequence[int], timeout: float) -> DeliveryProblem:
     """Make the problem of an answer that did not end in time, with the statuses received so far."""
     begun = f"answered {statuses[-1]}, did not end" if statuses else "no answer"
     return DeliveryProblem(f"{begun} within {timeout:g} s")
-
-
-def poster_to(address: str) -> Receiver:
-    """Make a receiver that posts deliveries to `address` in place of their own URL."""
-
-    def post_there(url: str, request: SignedRequest, timeout: float) -> Answered:
-        return post(address, request, timeout)
-
-    return post_there
 
 
 def post_nearby(url: str, request: SignedRequest, timeout: float) -> Answered:
@@ -179,10 +174,6 @@ def _connect(parts: SplitResult, timeout: float) -> HTTPConnection:
     if parts.scheme == "https":
         return HTTPSConnection(host, parts.port, timeout=timeout, context=ssl.create_default_context())
     return HTTPConnection(host, parts.port, timeout=timeout)
-
-
-def _target(parts: SplitResult) -> str:
-    return f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
 
 
 class WsgiReceiver:

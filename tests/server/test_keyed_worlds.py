@@ -12,7 +12,7 @@ from harness.items import message
 from harness.server import keyed_worlds
 from harness.server.control_plane import live
 from harness.server.control_plane.requests import Worker
-from harness.server.control_plane.view import _LiveView
+from harness.server.control_plane.view import LiveView
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi
 from harness.server.observe.metrics import Metrics
@@ -51,7 +51,7 @@ async def list_worlds(api: MockApi) -> Any:
 
 @pytest.mark.parametrize(
     "answer",
-    [list_worlds, lambda api: _LiveView(api, Worker()).run(), lambda api: Metrics(api).answer()],
+    [list_worlds, lambda api: LiveView(api, Worker()).run(), lambda api: Metrics(api).answer()],
     ids=["worlds", "view/run", "metrics"],
 )
 def test_an_answer_about_all_worlds_serves_others_between_two_of_them(

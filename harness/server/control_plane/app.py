@@ -23,14 +23,13 @@ from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
 from harness.server.control_plane import changes, reads
-from harness.server.control_plane.live import events, worlds
+from harness.server.control_plane.live import EventRing, events, worlds
 from harness.server.control_plane.requests import BODIES, Worker, api_of, mock_of
-from harness.server.control_plane.view import VIEW_PATH, view, view_case, view_run
+from harness.server.control_plane.view import VIEW_PATH, LiveView, view, view_case, view_run
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import describe_health
+from harness.server.transport.asgi_types import AsgiApp
 from harness.world.scripting.validation import InvalidData
-
-AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def control_app(api: MockApi) -> AsgiApp:
@@ -40,6 +39,7 @@ def control_app(api: MockApi) -> AsgiApp:
     )
     checks = [Depends(_check_query)]
     app.state.api, app.state.worker = api, (worker := Worker())
+    app.state.ring, app.state.live_view = EventRing(api), LiveView(api, worker)
     app.add_exception_handler(HarnessError, _render_problem)
     app.add_exception_handler(RequestValidationError, _render_bad_query)
     app.add_exception_handler(HTTPException, _render_bad_path)

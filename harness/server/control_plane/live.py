@@ -178,7 +178,7 @@ async def worlds(request: Request) -> Response:
     number of the `newest`, how many `refusals` there were and how many of them `unexpected`, the `turns` left in its
     script, and how many `open_streams` are being sent.
     """
-    newest = _ring_of(request).look()
+    newest = request.app.state.ring.look()
     rows = [orjson.Fragment(orjson.dumps(_describe_world(world))) async for world in api_of(request).each_world()]
     return send_json({"event": newest, "worlds": rows})
 
@@ -196,20 +196,12 @@ async def events(
     kept are replaced by a `gap`, after which a client must read everything again. A client that reconnects with
     `Last-Event-ID` continues where it stopped.
     """
-    ring = _ring_of(request)
+    ring: EventRing = request.app.state.ring
     seen = after if last_event_id is None else last_event_id
     position = ring.last if seen is None else seen
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     told = _tell(ring, position, request.scope.get("state", {}))
     return StreamingResponse(told, media_type="text/event-stream", headers=headers)
-
-
-def _ring_of(request: Request) -> EventRing:
-    state = request.app.state
-    if not hasattr(state, "ring"):
-        state.ring = EventRing(state.api)
-    ring: EventRing = state.ring
-    return ring
 
 
 async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -> AsyncIterator[bytes]:

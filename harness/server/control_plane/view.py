@@ -22,7 +22,7 @@ from harness.core.text import item_text, pluralize, shorten
 from harness.explain.find_causes import collect_findings, find_causes
 from harness.items.transcript import input_items
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import EventNumber, Worker, encode_each, named_world, send_json, worker_of
+from harness.server.control_plane.requests import EventNumber, Worker, encode_each, named_world, send_json
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -69,22 +69,14 @@ async def view(request: Request) -> HTMLResponse:
 
 async def view_run(request: Request) -> Response:
     """Return what the viewer shows first: the Worlds of this server with their causes, the last used at the end."""
-    live = _live_of(request)
+    live: LiveView = request.app.state.live_view
     return await live.answer(live.run)
 
 
 async def view_case(request: Request, id: str, after: EventNumber = 0) -> Response:
     """Return the viewer's data of a World, named by `id`: its exchanges with a number above `after`."""
-    live = _live_of(request)
+    live: LiveView = request.app.state.live_view
     return await live.answer(lambda: live.case(id, after))
-
-
-def _live_of(request: Request) -> _LiveView:
-    state = request.app.state
-    if not hasattr(state, "live_view"):
-        state.live_view = _LiveView(state.api, worker_of(request))
-    live: _LiveView = state.live_view
-    return live
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +108,7 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class _LiveView:
+class LiveView:
     """Builds the viewer's data of a server, one piece at a time, with pauses while requests arrive.
 
     A long World is judged once it is quiet; the event `judged` then makes the page ask again.

@@ -33,10 +33,6 @@ class SecuredTransport:
         """Close the connection after all pending writes, with TLS's `close_notify`."""
         self._connection.close()
 
-    def can_write_eof(self) -> bool:
-        """Return False: TLS closes both directions at once."""
-        return False
-
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Hand the connection over to another protocol, as after a WebSocket upgrade."""
         self._connection.protocol = cast("asyncio.Protocol", protocol)

@@ -6,8 +6,8 @@ A stream without a delivery is sent in one go, too: one send per event costs fiv
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import closing, suppress
 from typing import Any, cast
 
 import orjson
@@ -59,17 +59,13 @@ async def _send_stored(send: Send, answer: Answer, content: OnDisk) -> None:
 
 
 async def _deliver_timed(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
-    if delivery.delay and not await _wait_unless_left([Pause(delivery.delay)], receive, []):
-        return
-    if answer.status:
-        clock = _Clock(delivery, receive)
-        try:
-            for part, pauses, due in _timed_messages(answer, delivery):
-                if not await clock.wait(pauses, due, []):
-                    return
-                await send(part)
-        finally:
-            clock.close()
+    with closing(_Clock(receive)) as clock:
+        if not await clock.wait([Pause(delivery.delay)] if delivery.delay else []):
+            return
+        for part, pauses, due in _timed_messages(answer, delivery) if answer.status else ():
+            if not await clock.wait(pauses, due):
+                return
+            await send(part)
     if delivery.disconnects:
         disconnect(send, resets=delivery.resets)
         # An app that returned before its connection has closed would be reported for an incomplete answer.
@@ -82,42 +78,55 @@ TimedMessage = tuple[Message, list[Pause], float]
 
 
 class _Clock:
-    """The time since an answer began, not counting pauses.
+    """The time since an answer began, not counting pauses; `early` are the messages that the client sends meanwhile.
 
-    Its `receive` task is kept between waits, since a paced answer has many of them.
+    The task that receives them is kept between waits, since a paced answer has many of them.
     """
 
-    def __init__(self, delivery: Delivery, receive: Receive) -> None:
+    def __init__(self, receive: Receive) -> None:
+        self.early: list[Message] = []
         self._loop = asyncio.get_running_loop()
         self._begun = self._loop.time()
-        self._is_paced = bool(delivery.times)
         self._receive = receive
         self._message: asyncio.Future[Message] | None = None
 
     def close(self) -> None:
-        """Cancel the pending `receive` task."""
-        if self._message:
-            self._message.cancel()
-            self._message = None
+        """Stop receiving."""
+        if self._message and not self._message.cancel():
+            self._take_message()
 
-    async def wait(self, pauses: Sequence[Pause], due: float, early: list[Message]) -> bool:
-        """Wait for the pauses and until `due`; `early` and the result are those of `_wait_unless_left`."""
-        if pauses:
-            self.close()
+    async def wait(self, pauses: Iterable[Pause], due: float = 0) -> bool:
+        """Wait for the pauses and until `due`; return whether the client is still there."""
+        for pause in pauses:
             before = self._loop.time()
-            if not await _wait_unless_left(pauses, self._receive, early):
-                return False
+            # A gate may never open: the wait ends also when the client leaves.
+            over = asyncio.ensure_future(_wait_for_pause(pause))
+            try:
+                while not (over.done() or self._has_left):
+                    await self._listen(over)
+            finally:
+                over.cancel()
             self._begun += self._loop.time() - before
-        return not self._is_paced or await self._wait_until(self._begun + due, early)
+        while (seconds := self._begun + due - self._loop.time()) > 0 and not self._has_left:
+            await self._listen(seconds=seconds)
+        return not self._has_left
 
-    async def _wait_until(self, moment: float, early: list[Message]) -> bool:
-        while (seconds := moment - self._loop.time()) > 0 and not _has_disconnected(early):
-            self._message = self._message or asyncio.ensure_future(self._receive())
-            await asyncio.wait((self._message,), timeout=seconds)
-            if self._message.done():
-                early.append(self._message.result())
-                self._message = None
-        return not _has_disconnected(early)
+    async def _listen(self, over: asyncio.Future[None] | None = None, seconds: float | None = None) -> None:
+        """Wait for a message of the client, until `over` is done or for so many seconds."""
+        self._message = self._message or asyncio.ensure_future(self._receive())
+        waited: list[asyncio.Future[Any]] = [self._message, over] if over else [self._message]
+        await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if self._message.done():
+            self._take_message()
+
+    def _take_message(self) -> None:
+        if self._message:
+            self.early.append(self._message.result())
+        self._message = None
+
+    @property
+    def _has_left(self) -> bool:
+        return bool(self.early) and self.early[-1]["type"].endswith(".disconnect")
 
 
 def _timed_messages(answer: Answer, delivery: Delivery) -> Iterator[TimedMessage]:
@@ -167,36 +176,6 @@ def _body_message(body: bytes, more: bool = True, **events: int) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": more, **events}
 
 
-async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
-    """Wait for pauses, collecting the client's messages in `early`.
-
-    False if it disconnects before the pauses are over.
-    """
-    for pause in pauses:
-        # A gate may never open: the wait ends also when the client leaves.
-        over = asyncio.ensure_future(_wait_for_pause(pause))
-        try:
-            while not (over.done() or _has_disconnected(early)):
-                early += await _receive_until(receive, over)
-        finally:
-            over.cancel()
-    return not _has_disconnected(early)
-
-
-async def _receive_until(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
-    """Return the message that the client sends before `over` is done, or an empty list."""
-    message = asyncio.ensure_future(receive())
-    try:
-        await asyncio.wait((over, message), return_when=asyncio.FIRST_COMPLETED)
-        return [message.result()] if message.done() else []
-    finally:
-        message.cancel()
-
-
-def _has_disconnected(early: list[Message]) -> bool:
-    return bool(early) and early[-1]["type"].endswith(".disconnect")
-
-
 async def _wait_for_pause(pause: Pause) -> None:
     await asyncio.sleep(pause.seconds)
     if not isinstance(gate := pause.until, Gate):
@@ -231,13 +210,10 @@ async def send_events(
     events: Iterable[Json], delivery: Delivery, receive: Receive, send: Callable[[Json], Awaitable[None]]
 ) -> list[Message]:
     """Send events over a WebSocket, with pauses; return the messages that the client sent meanwhile."""
-    early: list[Message] = []
-    sent, clock = 0, _Clock(delivery, receive)
-    try:
+    sent = 0
+    with closing(_Clock(receive)) as clock:
         for sent, event in enumerate(events, 1):
-            await clock.wait(delivery.pauses_at(sent - 1), delivery.due_at(sent - 1), early)
+            await clock.wait(delivery.pauses_at(sent - 1), delivery.due_at(sent - 1))
             await send(event)
-    finally:
-        clock.close()
-    await _wait_unless_left(delivery.pauses_at(sent), receive, early)
-    return early
+        await clock.wait(delivery.pauses_at(sent))
+    return clock.early
