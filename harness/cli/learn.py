@@ -20,6 +20,7 @@ from harness.overrides.project_file import (
     scrub_overrides,
     write_overrides,
 )
+from harness.report.replace_file import explain_write_errors
 from harness.verify.judging.circumstances import parse_host
 from harness.verify.report_cases import path_from_root
 
@@ -94,8 +95,6 @@ def _write_bundle(derived: Derived, file: Path) -> None:
         return
     if leaks := [place for place in secrets_in(text) if "form of a key" in place]:
         raise ConfigError(f"{file}: not written: {leaks[0]}.")
-    try:
+    with explain_write_errors(str(file), "Pass another file"):
         file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as problem:
-        raise ConfigError(f"{file}: cannot be written: {problem.strerror}.") from None
     print_text(f"{text.count(chr(10))} exchanges written: {file.as_posix()}. Read it before you send it.")

@@ -10,15 +10,12 @@ Its configuration is written into a home of its own, and a fake proxy keeps it f
 import json
 import os
 import shutil
-import stat
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 from weakref import finalize
 
 from harness.analysis.call_ledger import CodingRun, list_commands
@@ -32,8 +29,6 @@ from harness.world.mock import Mock
 MODEL = "gpt-5.4"
 SECONDS = 120.0
 """Seconds that a run may take."""
-COARSEST_CLOCK = 2_000_000_000
-"""Nanoseconds within which some file systems give two writes the same time."""
 KEY_VARIABLE = "OPENAI_API_KEY"
 ALONE = {
     **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
@@ -165,7 +160,8 @@ class CodingAgent:
 
     def __call__(self, prompt: str, *, images: Sequence[Path | str] = (), resume: bool = False) -> CodingRun:
         """Run the agent with a prompt, in a new session unless it is to `resume`; AssertionError if it does not end."""
-        before, first = _list_files(self.folder), self._mock.world.exchange_count
+        before = {name: hash(content) for name, content in _read_files(self.folder)}
+        first = self._mock.world.exchange_count
         line = [self._program, *self._cli.arguments(prompt, list(map(str, images)), resume), *self._arguments]
         ended = run_program(line, self._timeout, self.folder, self._environment)
         if ended.code is None:
@@ -192,55 +188,29 @@ def _find_problem(arguments: Any, timeout: Any, servers: Any) -> str:
     return ""
 
 
-class _File(NamedTuple):
-    """A file as it was: size, time of writing, and the content if it had just been written."""
-
-    size: int
-    written: int
-    content: bytes | None
-
-
-def _list_files(folder: Path) -> dict[str, _File]:
-    """List the files of a folder, except those of Git, by relative path."""
-    recent = time.time_ns() - COARSEST_CLOCK
-    return {
-        name: _File(status.st_size, status.st_mtime_ns, _read(file) if status.st_mtime_ns > recent else None)
-        for name, file, status in _walk(folder)
-    }
-
-
-def _read(file: Path) -> bytes | None:
-    """Read a file; None for one that nobody may read, or that something still running has removed."""
-    try:
-        return file.read_bytes()
-    except OSError:
-        return None
-
-
-def _read_written(folder: Path, before: Mapping[str, _File]) -> dict[str, str | None]:
-    """Read what was written since, with None for what was deleted; other files are not opened, as there may be many."""
-    files: dict[str, str | None] = {}
-    kept = set[str]()
-    for name, file, status in _walk(folder):
-        earlier = before.get(name)
-        if earlier is None or earlier[:2] != (status.st_size, status.st_mtime_ns) or earlier.content is not None:
-            content = _read(file)
-            if content is None and not file.exists():
-                continue
-            if content is not None and (earlier is None or content != earlier.content):
-                files[name] = content.decode(errors="replace")
-        kept.add(name)
-    return dict(sorted({**files, **dict.fromkeys(before.keys() - kept)}.items()))
-
-
-def _walk(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
-    """Yield each file of a folder, except those of Git, with its relative path and its status."""
+def _read_files(folder: Path) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the files of a folder, except those of Git, by relative path, with None for one that nobody may read."""
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]
         for file in (Path(parent, name) for name in names if name != ".git"):
-            with suppress(OSError):  # a link that leads nowhere, or a file that something still running has removed
-                if stat.S_ISREG((known := file.stat()).st_mode):
-                    yield file.relative_to(folder).as_posix(), file, known
+            if file.is_file():  # no link that leads nowhere
+                try:
+                    content: bytes | None = file.read_bytes()
+                except FileNotFoundError:  # something still running has removed it
+                    continue
+                except OSError:
+                    content = None
+                yield file.relative_to(folder).as_posix(), content
+
+
+def _read_written(folder: Path, before: Mapping[str, int]) -> dict[str, str | None]:
+    """Return the text of each file with another hash than before, and None for one that was deleted."""
+    written, left = dict[str, str | None](), set(before)
+    for name, content in _read_files(folder):
+        left.discard(name)
+        if content is not None and before.get(name) != hash(content):
+            written[name] = content.decode(errors="replace")
+    return dict(sorted({**written, **dict.fromkeys(left)}.items()))
 
 
 def _servers(setup: Setup, remote: Json, local: Callable[[str | Sequence[str]], Json]) -> dict[str, Json]:

@@ -14,6 +14,7 @@ from harness.core.registry import suggest_name
 from harness.core.secret_prefixes import redact
 from harness.core.text import show
 from harness.overrides.contract_file import identify_entry, parse_overrides, render_overrides, with_entries
+from harness.report.replace_file import explain_write_errors
 
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
@@ -108,11 +109,9 @@ def write_overrides(overrides: Overrides, file: Path) -> None:
     text = render_overrides(overrides)
     if leaks := [place for place in secrets_in(text) if "form of a key" in place]:
         raise ConfigError(f"{file}: not written: {leaks[0]}.")
-    try:
+    with explain_write_errors(str(file), "Pass another file"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as problem:
-        raise ConfigError(f"{file}: cannot be written: {problem.strerror}.") from None
 
 
 def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tuple[Overrides, list[str]]:

@@ -6,6 +6,7 @@ The page is `page.html`, built from `viewer/`, with the data of a run in it; it 
 
 import platform
 import shlex
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -295,31 +296,15 @@ def collect_facts(source: str, root: Path, began: float, seconds: float, command
     return RunFacts(source, shlex.join(words), began, round(seconds, 3), find_commit(root), _versions())
 
 
+@cache
 def find_commit(folder: Path) -> str:
-    """Return the branch and the commit of a checkout, as `main@aa138ea0`; empty outside of one."""
+    """Return the branch and the commit of a checkout, as `main@aa138ea0`; empty outside of one, or without git."""
     try:
-        git = next(
-            parent / ".git" for parent in (folder.resolve(), *folder.resolve().parents) if (parent / ".git").exists()
-        )
-        if git.is_file():  # a worktree's `.git` is a file that names the folder
-            git = (git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
-        head = (git / "HEAD").read_text(encoding="utf-8").strip()
-        if not head.startswith("ref:"):
-            return head[:_COMMIT_LENGTH]
-        name = head.removeprefix("ref:").strip()
-        return f"{name.removeprefix('refs/heads/')}@{_resolve(git, name)[:_COMMIT_LENGTH]}"
-    except (OSError, StopIteration, UnicodeDecodeError):
+        asked = ["git", "-C", str(folder), "rev-parse", "HEAD", "--abbrev-ref", "HEAD"]
+        commit, branch = subprocess.run(asked, capture_output=True, check=True, encoding="utf-8").stdout.split()
+    except (OSError, subprocess.CalledProcessError, ValueError):
         return ""
-
-
-def _resolve(git: Path, name: str) -> str:
-    common = git / "commondir"
-    shared = (git / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else git
-    loose = shared / name
-    if loose.is_file():
-        return loose.read_text(encoding="utf-8").strip()
-    packed = (shared / "packed-refs").read_text(encoding="utf-8").splitlines()
-    return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
+    return f"{branch}@{commit[:_COMMIT_LENGTH]}".removeprefix("HEAD@")
 
 
 def _versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""vcrpy with cassettes of this harness: serializer, persister and matcher, and streams recorded as they arrive.
+"""vcrpy with cassettes of this harness: persister and matcher, and streams recorded as they arrive.
 
 `httpx_streams` handles streams, vcrpy everything else. A request that is not in the cassette is answered with a 418
 that no SDK retries, and recorded in `problems`.
@@ -22,7 +22,6 @@ import vcr.request
 
 from harness.cassettes.files import read_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
-from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.recording.httpx_streams import transport_patches
 from harness.cassettes.recording.matching import ComparableRequest, Replay, diff_requests
 from harness.cassettes.recording.recorder import Recorder, open_recorder
@@ -40,34 +39,13 @@ _VCR_MODES: Mapping[CassetteMode, Any] = {
 }
 
 
-class VcrAdapter:
-    """vcrpy's serializer and persister: `vcr.VCR().register_serializer("harness", VcrAdapter(CassetteHeader()))`."""
+class _Persister:
+    """vcrpy's persister: it loads a cassette, which the recorder writes, after vcrpy has removed its patches."""
 
-    def __init__(self, header: CassetteHeader, secrets: Iterable[str] = (), mode: CassetteMode = "new") -> None:
-        self._header = header
-        self._secrets = tuple(secrets)
+    def __init__(self, mode: CassetteMode) -> None:
         self._mode = mode
 
-    def deserialize(self, text: str) -> dict[str, Any]:
-        """Parse a cassette into vcrpy's form."""
-        interactions = parse_cassette(text, "the cassette").interactions
-        return {
-            "interactions": [
-                {"request": to_vcr_request(interaction), "response": to_vcr_response(interaction)}
-                for interaction in interactions
-            ]
-        }
-
-    def serialize(self, content: Mapping[str, Any]) -> str:
-        """Dump a cassette as text, scrubbed."""
-        pairs = (
-            (vcr.request.Request(**recorded["request"]), recorded["response"]) for recorded in content["interactions"]
-        )
-        return dump_cassette(
-            self._header, scrub_interactions([interaction_from_vcr(*pair) for pair in pairs], self._secrets)
-        )
-
-    def load_cassette(self, path: str, serializer: Any = None) -> tuple[list[Any], list[dict[str, Any]]]:  # noqa: ARG002
+    def load_cassette(self, path: str, serializer: Any) -> tuple[list[Any], list[dict[str, Any]]]:  # noqa: ARG002
         """Return the requests and responses of a file; it counts as missing if everything is recorded again."""
         file = Path(path)
         if self._mode == "all" or (self._mode == "new" and not file.exists()):
@@ -77,18 +55,8 @@ class VcrAdapter:
             to_vcr_response(interaction) for interaction in interactions
         ]
 
-    def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:  # noqa: ARG002
-        """Write a file atomically, unless it would contain a secret."""
-        with open_recorder(Path(path), self._header, secrets=self._secrets) as recorder:
-            for pair in zip(content["requests"], content["responses"], strict=True):
-                recorder.add(interaction_from_vcr(*pair))
-
-
-class _JournaledAdapter(VcrAdapter):
-    """An adapter for a cassette that a recorder writes."""
-
-    def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:
-        """Write nothing: the recorder does, after vcrpy has removed its patches."""
+    def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any) -> None:
+        """Write nothing."""
 
 
 def to_vcr_request(interaction: Interaction) -> dict[str, Any]:
@@ -297,14 +265,11 @@ def use_cassette(
         machine = vcr.VCR(
             record_mode=_VCR_MODES[mode],
             match_on=("method", "harness"),
-            serializer="harness",
             custom_patches=tuple(transport_patches(session)),
             record_on_exception=False,
         )
-        adapter = _JournaledAdapter(header, known, mode)
-        machine.register_serializer("harness", adapter)
         machine.register_matcher("harness", session.match_request)
-        machine.register_persister(adapter)
+        machine.register_persister(_Persister(mode))
         try:
             with machine.use_cassette(str(path)) as cassette:
                 session.attach(cassette, recorder)

@@ -16,7 +16,7 @@ from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.recording.journal_file import recover_recording
 from harness.cassettes.recording.recorder import SecretFound, open_recorder
-from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
+from harness.cassettes.recording.vcr import body_bytes, interaction_from_vcr, use_cassette
 from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber
 from harness.faults import Gate, chunks, cut, hang_up, pause
 from harness.items import message
@@ -266,20 +266,6 @@ def test_other_clients_are_recorded_as_vcrpy_does(live, world, file):
             requests.post(live.url, json={**REQUEST, "input": "ho"}, headers=AUTH, timeout=10)
     assert len(again.content) == len(first.content)
     assert b"one" in again.content
-
-
-def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
-    world.script(message("one"))
-    plain = vcr.VCR(serializer="harness", record_mode="once")
-    plain.register_serializer("harness", VcrAdapter(CassetteHeader(), [KEY]))
-    with plain.use_cassette(str(file)):
-        first = send(http, live.url)
-    text = file.read_text(encoding="utf-8")
-    assert KEY not in text
-    assert '"input": "hi"' in text
-    with plain.use_cassette(str(file)):
-        again = send(http, live.url)
-    assert len(first.content) == len(again.content)
 
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
