@@ -169,6 +169,11 @@ def ask(
     return after(*bodies, turns=answers, sent=sent)
 
 
+def asks(talks: str, **more: Any) -> list[Case]:
+    """Build several examples: they are separated by `;`, and the sketches of their requests by `|`."""
+    return [ask(*talk.split("|"), **more) for talk in talks.split(";")]
+
+
 def body(*items: str | Json, **members: Any) -> Json:
     """Build a request with these items as its `input`, and other members."""
     return {"input": sketch(*items), **members}

@@ -7,7 +7,7 @@ from typing import Any
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, client_call_id, is_assistant, is_hosted, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
-from harness.analysis.loss import PROMPT, TOOLS, LossFacts, ask, body, call, chained, loss, output, user
+from harness.analysis.loss import PROMPT, TOOLS, LossFacts, ask, asks, body, call, chained, loss, output, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -43,22 +43,16 @@ def _hosted_case(**changed: Any) -> Case:
     message="{what} from exchange {said} {where}: the client dropped it",
     fix="Send the call back with its output; if it was refused or abandoned, say so in the output.",
     loses=[
-        ask("P > A C2 C", "P A C2 O2", **_OPS_AGENT),
-        ask("P > A C", "P A N", **_OPS_AGENT),
-        ask("P > C", "P N", **_OPS_AGENT),
-        ask("P > C", "P O N"),
+        *asks("P > A C2 C | P A C2 O2; P > A C | P A N; P > C | P N", **_OPS_AGENT),
+        *asks("P > C | P O N; P > C | P C O > C2 | P C2 O2; P > C C2 | P C O C2 O2 > A | P C O A N"),
         ask(["P > A", _APPROVAL_REQUEST], "P A N"),
-        ask("P > C", "P C O > C2", "P C2 O2"),
-        ask("P > C C2", "P C O C2 O2 > A", "P C O A N"),
     ],
     keeps=[
-        ask("P > C", "P C O N"),
-        ask("P > C", "P C O > A", "P A N"),
+        *asks("P > C | P C O N; P > C | P C O > A | P A N; P > C | P C | N"),
         ask("P > C", chained("O")),
         ask("P > C", "P > A", "P A N", **_OPS_AGENT),
         ask(body("P", **_OPS_AGENT), body("P A", instructions="You are the accountant."), turns=["A C"]),
         ask(body("P", tools=TOOLS), body("P N", tools=TOOLS[1:]), turns=["C"]),
-        ask("P > C", "P C", "N"),
         ask("P > C", ["P", call("{0.output.0.id}"), output("{0.output.0.id}"), "N"]),
         ask("P > C", ["P", user("Correct the arguments of deploy({}), id={0.output.0.id}: `ref` is missing.")]),
         ask("P > C", ["P", user("Wrong arguments of deploy, id={0.output.0.id}: which ref?")], **_OPS_AGENT),

@@ -7,7 +7,7 @@ from itertools import pairwise
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, extend_hash, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
-from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, assistant, loss, output
+from harness.analysis.loss import ENCRYPTED_THOUGHT, STATELESS, LossFacts, ask, asks, assistant, loss, output
 from harness.analysis.losses.history import says_nothing
 from harness.analysis.losses.tools import is_not_executed
 from harness.analysis.losses.user_messages import is_prompt
@@ -27,9 +27,8 @@ _ORDER_KEPT = ask("P > C C2 A", ["P C O C2", output("call_2", "told"), "A N"])
     message=MESSAGE,
     fix=FIX,
     loses=[
-        ask("P > A C", "P C O A"),
+        *asks("P > A C | P C O A; P > C | P O C"),
         ask("P > T C", ["P C", {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, "O"], model="gpt-5"),
-        ask("P > C", "P O C"),
         ask("P > T C T C2", ["P T", _SECOND_THOUGHT, "C C2 O O2"], **STATELESS),
     ],
     keeps=[
@@ -73,16 +72,14 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
     loses=[
         ask(*_TWO_TURNS, "N A3 P A N3"),
         ask(*_TWO_TURNS, "P A3 N A N3"),
-        ask("P > A", "P N A"),
-        ask("P > C", "P N C O"),
+        *asks("P > A | P N A; P > C | P N C O"),
         ask(*_TWO_TURNS, "P A N N3 A3"),
         ask(*_TWO_TURNS, "P N A A3 N3"),
     ],
     keeps=[
         ask(*_TWO_TURNS, "P A N A3 N3"),
-        ask("P > A", "N > A3", "N A3 P A N3"),
+        *asks("P > A | N > A3 | N A3 P A N3; P > A | P N A N2"),
         ask(*_TWO_TURNS, "A3 N3"),
-        ask("P > A", "P N A N2"),
         ask("P > C", "P N C O", by=("plan", "review")),
         *_SENT_EARLIER,
     ],

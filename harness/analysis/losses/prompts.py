@@ -13,7 +13,7 @@ from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_damage import ELLIPSIS, describe_encoding, is_printed
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
-from harness.analysis.loss import NEXT, PROMPT, TEXT, LossFacts, ask, assistant, loss, user
+from harness.analysis.loss import NEXT, PROMPT, TEXT, LossFacts, ask, asks, assistant, loss, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.instructions import instructions_dropped
 from harness.analysis.losses.turns import find_other_roles
@@ -88,9 +88,8 @@ class _Turn(NamedTuple):
     keeps=[
         _talk(NEXT),
         _talk(user("In other words: is it live?")),
-        ask("P > A", "P A N > A3", "A N A3 N3"),
+        *asks("P > A | P A N > A3 | A N A3 N3; P > A | A N"),
         ask("P > A", "P A N > A3", [user(f"I asked: {NEXT['content']}"), "A A3 N3"]),
-        ask("P > A", "A N"),
         ask(["P", user("It is noon."), "> A"], "P A N"),
         ask("P > C", ["P C O", user("Answer now."), "> A"], "P C O A N"),
         ask("P > A", ["P A N", user("It is noon."), "> A3"], "P A N A3 N3"),
@@ -137,7 +136,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         _talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))),
         _talk(assistant(NEXT["content"])),
         _talk({**NEXT, "role": "developer"}),
-        ask("P > A", "P A N > A3", "P A A3 N N3"),
+        *asks("P > A | P A N > A3 | P A A3 N N3; P > A | A P N"),
         ask("P > A", [user("Ship v3, please."), "A N"]),
         ask("P > A", [user("Ship v2, please, and v3"), "A N"]),
         ask([user("Ship v2 to test"), "> C"], [user("Ship v2"), "C O"]),
@@ -146,7 +145,6 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         ask([user("Pay 10000."), "> A"], [user("Pay 90000."), "A N"]),
         _talk(user("And")),
         _talk(PROMPT),
-        ask("P > A", "A P N"),
         ask("P > C", [user("Ship v3, please."), "C O"], by=("route", "plan")),
     ],
     keeps=[

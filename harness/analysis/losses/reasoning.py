@@ -13,6 +13,7 @@ from harness.analysis.loss import (
     TEXT,
     LossFacts,
     ask,
+    asks,
     assistant,
     body,
     call,
@@ -48,10 +49,9 @@ _GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the clie
         ),
     ],
     keeps=[
-        ask("P > T C", "P T C O", **STATELESS),
+        *asks("P > T C | P T C O; P > T C | P T C O > A | P C O A N", **STATELESS),
         ask("P > T C", "P C O"),
         ask("P > T C", chained("O")),
-        ask("P > T C", "P T C O > A", "P C O A N", **STATELESS),
         ask(body("P", **STATELESS), body("P C O", model="gpt-4.1"), turns=["T C"]),
     ],
 )
@@ -112,14 +112,10 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
 @loss(
     message="{what} from exchange {said} is in this request without {then}, which followed it",
     fix="Send the reasoning back with the item that followed it, or omit both.",
-    loses=[
-        ask("P > T C", "P T C O > A", "P T A N", **STATELESS),
-        ask("P > T A", "P T A N > A2", "P T N A2 N3", **STATELESS),
-    ],
+    loses=[*asks("P > T C | P T C O > A | P T A N; P > T A | P T A N > A2 | P T N A2 N3", **STATELESS)],
     keeps=[
-        ask("P > T C", "P T C O", **STATELESS),
+        *asks("P > T C | P T C O; P > T | P T", **STATELESS),
         ask("P > T A", ["P T", assistant("In other words."), "N"], **STATELESS),
-        ask("P > T", "P T", **STATELESS),
         ask("P > T C", ["P T", {**call(), "id": "{0.output.1.id}"}, "O A N"], **STATELESS),
     ],
 )

@@ -22,12 +22,15 @@ def _sent_back_case(sent: str, **members: str) -> Case:
     return ask("P > A", ["P", assistant(sent, **members), "N"])
 
 
+def _sent_back_by_id(sent: str) -> Case:
+    return _sent_back_case(sent, id="{0.output.0.id}")
+
+
 _FOREIGN = "The café is <open> from nine to five."
 _PARTS = ("I deploy v2.", "The operators know about it.")
 _TWO_PARTS = message(*_PARTS)
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
 _LAST = message("Done.", phase="final_answer")
-_MESSAGE_ID = {"id": "{0.output.0.id}"}
 
 
 @loss(
@@ -35,21 +38,13 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     fix="Collect a text to its end, and only once: from its deltas with their white space, or from the event that "
     "closes it, not from both.",
     loses=[
-        _sent_back_case(TEXT + TEXT),
-        _sent_back_case(f"{TEXT}\n{TEXT}", **_MESSAGE_ID),
-        _sent_back_case(TEXT[:20]),
-        _sent_back_case(TEXT[:20], **_MESSAGE_ID),
-        _sent_back_case(TEXT[20:], **_MESSAGE_ID),
-        _sent_back_case("", **_MESSAGE_ID),
-        _sent_back_case(""),
-        _sent_back_case("[object Object]"),
-        _sent_back_case("[blank text]"),
-        ask(["P >", message(refusal(TEXT))], ["P", assistant("(empty)"), "N"]),
-        _sent_back_case("#<Content::Raw:0x00007f2b92e95588>"),
+        *map(_sent_back_by_id, (f"{TEXT}\n{TEXT}", TEXT[:20], TEXT[20:], "")),
+        *map(_sent_back_case, (TEXT + TEXT, TEXT[:20], "", "[object Object]", "[blank text]", f"{TEXT[:6]}{TEXT}")),
         *map(_sent_back_case, (json.dumps(TEXT), str([TEXT]), str({"text": TEXT}), str(TEXT.encode()))),
-        _sent_back_case(TEXT.replace("deploy v2 and ", "")),
-        _sent_back_case(TEXT.replace(" ", "")),
-        _sent_back_case(f"{TEXT[20:]} {TEXT[:20]}"),
+        *map(_sent_back_case, (TEXT.replace("deploy v2 and ", ""), TEXT.replace(" ", ""), f"{TEXT[20:]} {TEXT[:20]}")),
+        *map(_sent_back_case, ("#<Content::Raw:0x00007f2b92e95588>", "".join(2 * letter for letter in TEXT))),
+        _sent_back_by_id("".join(f"{word} {word} " for word in TEXT.split())),
+        ask(["P >", message(refusal(TEXT))], ["P", assistant("(empty)"), "N"]),
         *(
             ask(["P >", message(_FOREIGN)], ["P", assistant(text), "N"])
             for text in (
@@ -57,9 +52,6 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
                 *(_FOREIGN.replace("é", mark) for mark in ("?", "\ufffd\ufffd")),
             )
         ),
-        _sent_back_case(f"{TEXT[:6]}{TEXT}"),
-        _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
-        _sent_back_case("".join(2 * letter for letter in TEXT)),
         *(ask(["P >", _TWO_PARTS], ["P", assistant(part), "N"]) for part in _PARTS),
         ask(["P >", message(_PARTS[0], refusal(_PARTS[1]))], ["P", assistant(_PARTS[0]), "N"]),
         ask("P > A", ["P", assistant(TEXT[:7]), assistant(TEXT[7:]), "N"]),
@@ -70,21 +62,16 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         ),
     ],
     keeps=[
-        _sent_back_case(TEXT),
-        _sent_back_case("[left out]"),
+        *map(_sent_back_case, (TEXT, "[left out]", f"{TEXT[:20]}…")),
+        *map(_sent_back_by_id, (f"{TEXT}\n", "Never mind.", f"{TEXT} It!", TEXT.replace("tell", "tellll"))),
         ask(["P >", *map(message, _PARTS)], ["P", assistant(" ".join(_PARTS)), "N"]),
         ask(["P >", *map(message, _PARTS)], ["P", assistant(_PARTS[1]), "N"]),
         ask(["P >", *map(message, _PARTS)], ["P", assistant(f"{_PARTS[0]} Yes, v2. {_PARTS[1]}"), "N"]),
-        _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID),
-        _sent_back_case(f"{TEXT[:20]}…"),
-        _sent_back_case("Never mind.", **_MESSAGE_ID),
-        _sent_back_case(f"{TEXT} It!", **_MESSAGE_ID),
         ask(["P >", message('{"v2": true}')], ["P", assistant('{"v2":true}'), "N"]),
         ask(["P >", message("Yes.\n\n- It is live")], ["P", assistant("Yes.- It is live"), "N"]),
         ask(["P >", message("I see. <aside>Or no?</aside>Yes.")], ["P", assistant("I see. Yes."), "N"]),
         ask(["P >", message(_FOREIGN)], ["P", assistant(_FOREIGN.replace("é", "e")), "N"]),
         ask(["P >", message("カフェは九時に開く。")], ["P", assistant("九時だ。"), "N"]),
-        _sent_back_case(TEXT.replace("tell", "tellll"), **_MESSAGE_ID),
         ask(["P >", message("I will.【1†v2】")], ["P", assistant("I will."), "P"]),
         ask(["P >", message("<thought>Or no?</thought>Yes.")], ["P", assistant("Yes."), "N"]),
         ask(["P >", message("Once.", "Twice.")], ["P", assistant("Once."), assistant("Twice.")]),
@@ -141,8 +128,8 @@ def _is_cut_up(text: str, pieces: Sequence[str]) -> bool:
     fix="Send the assistant's text back unchanged.",
     strict=True,
     unless=["text-altered", "item-coerced", "reasoning-spoken"],
-    loses=[_sent_back_case("Never mind.", **_MESSAGE_ID), _sent_back_case("I would rather not.")],
-    keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
+    loses=[_sent_back_by_id("Never mind."), _sent_back_case("I would rather not.")],
+    keeps=[_sent_back_case(TEXT), _sent_back_by_id(f"{TEXT}\n")],
 )
 def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Text of the assistant comes back reworded; a user may have edited it."""
@@ -205,7 +192,7 @@ def _find_turn_in_place(
     fix="Send the `phase` of each assistant message back unchanged.",
     loses=[
         ask(["P >", _MESSAGE_WITH_PHASE], "P A N"),
-        ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, **_MESSAGE_ID), "N"]),
+        ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, id="{0.output.0.id}"), "N"]),
         ask(["P >", _MESSAGE_WITH_PHASE], ["P", assistant(TEXT, phase="final_answer"), "N"]),
         ask(["P >", _MESSAGE_WITH_PHASE, _LAST], ["P", assistant(f"{TEXT}Done."), "N"]),
     ],

@@ -10,7 +10,7 @@ from harness.analysis.history.items import client_call_id, extend_hash, is_assis
 from harness.analysis.history.request import HistoryReply, HistoryRequest, facts_about
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.loss import STATELESS, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, user
+from harness.analysis.loss import STATELESS, TEXT, TOOLS, LossFacts, ask, asks, assistant, body, chained, loss, user
 from harness.analysis.losses.history import RECENT_REQUESTS, UNMISTAKABLE_LENGTH
 from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
@@ -29,30 +29,21 @@ _DATA_PROMPT = user("Plan v2, as JSON.")
     message="{what} from exchange {said} is {gone}: the client dropped it",
     fix=_FIX,
     loses=[
-        ask("P > A", "P N"),
-        ask("P > A", "P A N > A2", "P A N N3"),
+        *asks("P > A | P N; P > A | P A N > A2 | P A N N3; P > A | P N > A2 | P A N N3"),
+        *asks("P > C | P C O > A | P C O A N > A2 | P C O N A2 N3; P > A A2 | P A N; P > A C | P C O"),
+        *asks("P > A | N > A3 | P A3 N"),
         ask("P > A", ["P >", message("planner")], "P A N > A2", "P A N N3", by=("plan", "route", "plan", "plan")),
         ask("P > A", "P A N > A2", ["P A N A2 N2 >", message("All.")], ["P A N N2", assistant("All."), "N3"]),
-        ask("P > A", "P N > A2", "P A N N3"),
-        ask("P > C", "P C O > A", "P C O A N > A2", "P C O N A2 N3"),
-        ask("P > A A2", "P A N"),
-        ask("P > A C", "P C O"),
         ask(["P >", message(refusal("I will not ship it."))], "P N"),
         ask("P > C", "P C O > A", "P C O N", by=("route", "plan", "plan")),
-        ask("P > A", "N > A3", "P A3 N"),
     ],
     keeps=[
-        ask("P > A", "P A N"),
-        ask("P > A A2", "P A A2 N"),
+        *asks("P > A | P A N; P > A A2 | P A A2 N; P > A A2 | P A2 N; P > A | N | P; P > A | P > A3 | P A3 N"),
+        *asks("P > A C | P A C O; P > A C | P A C O > A2 | P C O N; P > A C | P A C O > C2 | P C O C2 O2"),
+        *asks("P > A | P A N > A2 | P N A2 N3; P N > A2 | P > A | P A N"),
         ask("P > A A2", ["P", assistant(f"{TEXT}\nDone."), "N"]),
-        ask("P > A A2", "P A2 N"),
-        ask("P > A", "N", "P"),
         ask("P > A", "N > A3", "P A3 N", by=("plan", "review", "plan")),
-        ask("P > A", "P > A3", "P A3 N"),
-        ask("P > A C", "P A C O"),
         ask("P > A C", ["P", assistant("The deployment begins."), "C O"]),
-        ask("P > A C", "P A C O > A2", "P C O N"),
-        ask("P > A C", "P A C O > C2", "P C O C2 O2"),
         ask("P > A C", chained("O")),
         ask("P > A", chained("N")),
         ask("P > A", ["P", user(f"The planner said: {TEXT}"), "N"]),
@@ -66,8 +57,6 @@ _DATA_PROMPT = user("Plan v2, as JSON.")
             body("P A N A2 N3"),
             turns=["A", "A2"],
         ),
-        ask("P > A", "P A N > A2", "P N A2 N3"),
-        ask("P N > A2", "P > A", "P A N"),
         ask(
             [_DATA_PROMPT, ">", message('{"json": true}')],
             [_DATA_PROMPT, "N"],
