@@ -47,6 +47,8 @@ def test_a_model_has_no_such_day_on_azure_or_before_it_was_seen(client: Client) 
     assert send(client.api, "GET /openai/v1/models/gpt-4o").body == shown
     client.world.set_date("2026-10-27")
     assert client.send("GET /models/gpt-4o").body == shown
+    client.world.set_date("2026-10-28")
+    assert "shutdown_date" in client.send("GET /models/gpt-4o").body
 
 
 def test_a_deleted_model_is_gone(client: Client) -> None:
