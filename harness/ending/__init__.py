@@ -42,6 +42,7 @@ _PARAMS: Mapping[str, str] = {"context_length_exceeded": "input"}
 """The `param` of a failure that is an HTTP error, by its code."""
 
 _STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
+    "credit_balance_exhausted": (429, "insufficient_quota"),
     "insufficient_quota": (429, "insufficient_quota"),
     "rate_limit_exceeded": (429, "tokens"),
     "server_error": (500, "server_error"),

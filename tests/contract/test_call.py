@@ -47,7 +47,7 @@ class TestAnotherAccount:
         [
             (Organization(failing=True), World, "server_error"),
             (Organization(), lambda: World(options=WorldOptions(organization=Organization(failing=True))), None),
-            (Organization(out_of_quota=True), lambda: ConnectionWorld(World()), "insufficient_quota"),
+            (Organization(out_of_quota=True), lambda: ConnectionWorld(World()), "credit_balance_exhausted"),
             (Organization(), lambda: None, "auth_invalid_key"),
         ],
         ids=["fails", "does not fail as the world's does", "of a connection", "without a world opens nothing"],

@@ -28,7 +28,7 @@ CONFLICT = 409
 """The status after which a retry helps only sometimes."""
 UNANSWERED = 418
 """The status with which the harness reports that it has no answer."""
-FINAL_CODES = ("insufficient_quota", "billing_hard_limit_reached")
+FINAL_CODES = ("credit_balance_exhausted", "insufficient_quota", "billing_hard_limit_reached")
 """The codes of a 429 that waiting does not cure."""
 TOLERANCE = 0.05
 """Seconds by which a client may retry too early, because clocks and timers are no more precise."""

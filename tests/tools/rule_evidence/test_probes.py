@@ -40,7 +40,7 @@ def test_what_would_change_the_answer_is_left_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("id", "reason"),
     [
-        ("insufficient_quota", "it needs an account of its own"),
+        ("credit_balance_exhausted", "it needs an account of its own"),
         ("token_invalid", "it is another provider's"),
         ("connection_limit_reached", "time has to pass"),
         ("outputs_missing", "a model would have to give a certain answer"),

@@ -136,6 +136,10 @@ def server_is_overloaded(world: WorldView) -> bool:
     return world.account.overloaded
 
 
+_OUT_OF_QUOTA = Case(account=Organization(out_of_quota=True))
+_ADD_CREDITS = "Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API."
+
+
 @rule(
     ApiError(
         429,
@@ -147,11 +151,33 @@ def server_is_overloaded(world: WorldView) -> bool:
     recorded("vercel/ai: in a stream"),
     documented("https://platform.openai.com/docs/guides/error-codes"),
     when=LIMITED_ACCOUNT,
-    rejects=[Case(account=Organization(out_of_quota=True))],
-    fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
+    rejects=[_OUT_OF_QUOTA],
+    until="2026-07",
+    fix=_ADD_CREDITS,
 )
 def insufficient_quota(world: WorldView) -> bool:
-    """Organizations without credit are refused with 429; the `type` of the error is its `code`."""
+    """Organizations without credit were refused with 429; the `type` of the error is its `code`."""
+    return world.account.out_of_quota
+
+
+@rule(
+    ApiError(
+        429,
+        "You have no credits remaining. Add credits to continue using the API at "
+        "https://platform.openai.com/settings/organization/billing/.",
+        code="credit_balance_exhausted",
+        type="insufficient_quota",
+    ),
+    reported("https://github.com/dyad-sh/dyad/issues/4184: the words", "2026-08-03"),
+    reported("public logs of five more origins, two with the whole error", "2026-10"),
+    documented("https://developers.openai.com/api/docs/guides/error-codes: the code and the type", "2026-11"),
+    when=LIMITED_ACCOUNT,
+    rejects=[_OUT_OF_QUOTA],
+    since="2026-08",
+    fix=_ADD_CREDITS,
+)
+def credit_balance_exhausted(world: WorldView) -> bool:
+    """Organizations without credit are refused with 429; the `code` says why, the `type` is that of all such errors."""
     return world.account.out_of_quota
 
 

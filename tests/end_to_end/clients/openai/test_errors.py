@@ -46,7 +46,7 @@ def test_an_unknown_key_is_an_authentication_error(mock, client):
 @pytest.mark.parametrize(
     ("account", "kind", "code"),
     [
-        ({"out_of_quota": True}, "insufficient_quota", "insufficient_quota"),
+        ({"out_of_quota": True}, "insufficient_quota", "credit_balance_exhausted"),
         ({"rate_limit": RateLimit(3, 3, 1)}, "requests", "rate_limit_exceeded"),
         ({"rate_limit": RateLimit(30000, 29000, 2000, "tokens per min (TPM)")}, "tokens", "rate_limit_exceeded"),
     ],
