@@ -114,6 +114,7 @@ def test_the_api_takes(body: dict[str, Any]) -> None:
         ({"tools": [{**MCP, "server_url": "http://[::1]:8000/mcp"}]}, "mcp_loopback", "tools[0].server_url"),
         ({"tools": [{**NAMESPACE, "name": "n" * 65}]}, "string_above_max_length", "tools[0].name"),
         ({"tools": [{**NAMESPACE, "name": "memories/"}]}, "string_pattern", "tools[0].name"),
+        ({"model": "gpt-4o", "service_tier": "ultrafast"}, "tier_unsupported", "service_tier"),
     ],
 )
 def test_the_api_refuses(body: dict[str, Any], rule: str, param: str) -> None:

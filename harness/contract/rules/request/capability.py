@@ -10,7 +10,7 @@ from harness.contract.phrasing import quote_and_join, unsupported_value
 from harness.contract.rule import Case, RuleScope, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import HI, TERRA
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import COMMAND, ApiError, bad_request
+from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
@@ -176,15 +176,24 @@ def truncation_unsupported(request: Request, family: Model | None) -> Iterator[J
     reported("a public table of probes of 57 models: the families of gpt-4o and gpt-4.1, o1, o3-mini", "2026-08-17"),
     reported("a public test with the whole error, of another tier", "2026-09"),
     reported("the tests of inspect_ai, run against the API: gpt-4o", "2026"),
+    reported("public tests of three origins: ultrafast, one of gpt-4o, one with the whole error", "2026-10"),
+    documented("openai 3.57.0: ultrafast for gpt-5.6-sol alone; later models are not looked at", "2026-11"),
     when="service_tier",
     reads=(),
     rejects=[{"model": "gpt-4.1", "service_tier": "flex"}],
-    accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
-    fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
+    accepts=[
+        {"model": "o3", "service_tier": "flex"},
+        {"model": "gpt-4.1", "service_tier": "priority"},
+        {"model": "gpt-5.6-sol", "service_tier": "ultrafast"},
+        {"model": "my-deployment", "service_tier": "ultrafast"},
+    ],
+    fix=f"Leave the tier out, or use a model that has it: `{COMMAND} models NAME`.",
 )
-def flex_unsupported(request: Request, family: Model | None) -> bool:
-    """Models that predate flex processing do not support it."""
-    return bool(family and _lacks_flex(request, family) and not family.name.startswith(_NEWER))
+def tier_unsupported(request: Request, family: Model | None) -> bool:
+    """Models that predate flex processing do not support it; of those before gpt-5.6 none is ultrafast."""
+    is_ultrafast = request.body.get("service_tier") == "ultrafast"
+    newer = ("gpt-5.6", "gpt-6") if is_ultrafast else _NEWER
+    return bool(family and (is_ultrafast or _lacks_flex(request, family)) and not family.name.startswith(newer))
 
 
 @rule(
@@ -243,11 +252,6 @@ SCOPE = RuleScope(area="caching")
 _GUIDE = documented(
     "https://developers.openai.com/api/docs/guides/prompt-caching: models from gpt-5.6 on alone", "2026-07-19"
 )
-_PARAM_ASSUMED = assumed("that `param` is the name in the words")
-
-
-def _unsupported(name: str) -> ApiError:
-    return bad_request(f"{name} is not supported on this model", name, "invalid_parameter")
 
 
 def _input_with_breakpoint(model: str) -> Json:
@@ -256,42 +260,35 @@ def _input_with_breakpoint(model: str) -> Json:
 
 
 @rule(
-    _unsupported("prompt_cache_options"),
+    bad_request("{name} is not supported on this model", "{name}", "invalid_parameter"),
     reported("https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too: gpt-5-nano", "2026-09"),
-    reported("public notes of probes of six more origins, one with the code: gpt-5.5, and Azure's, too", "2026-10"),
+    reported("https://github.com/Kilo-Org/kilocode/pull/13052: the words about a breakpoint", "2026-08-10"),
+    reported("public notes of probes of eleven more origins, four with the code: gpt-5.5, and Azure's, too", "2026-10"),
     _GUIDE,
-    _PARAM_ASSUMED,
-    when="prompt_cache_options",
+    assumed("that `param` is the name in the words"),
+    when=("prompt_cache_options", "input[]"),
+    mentions=("prompt_cache_options", "prompt_cache_breakpoint"),
     reads=(),
-    rejects=[{"model": "gpt-5.5", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}}],
+    rejects={
+        "prompt_cache_options": {"model": "gpt-5.5", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}},
+        "prompt_cache_breakpoint": _input_with_breakpoint("gpt-5.5"),
+    },
     accepts=[
         {"model": "gpt-5.6-sol", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}},
         {"model": "gpt-5.5", "prompt_cache_options": None, "prompt_cache_key": "k"},
         {"model": "my-deployment", "prompt_cache_options": {"mode": "explicit"}},
+        _input_with_breakpoint("gpt-5.6"),
+        _input_with_breakpoint("my-deployment"),
     ],
-    fix="Leave the options out: the model caches without them. Or use gpt-5.6 or newer.",
+    fix="Leave options and breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",
 )
-def cache_options_unsupported(request: Request, family: Model | None) -> bool:
-    """Models before gpt-5.6 accept no options for prompt caching."""
-    return bool(request.body.get("prompt_cache_options") is not None and family and not family.cache_options)
-
-
-@rule(
-    _unsupported("prompt_cache_breakpoint"),
-    reported("https://github.com/Kilo-Org/kilocode/pull/13052: the words", "2026-08-10"),
-    reported("public notes of probes of five more origins, three with the code", "2026-10"),
-    _GUIDE,
-    _PARAM_ASSUMED,
-    when="input[]",
-    mentions="prompt_cache_breakpoint",
-    reads="input",
-    rejects=[_input_with_breakpoint("gpt-5.5")],
-    accepts=[_input_with_breakpoint("gpt-5.6"), _input_with_breakpoint("my-deployment")],
-    fix="Leave the breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",
-)
-def cache_breakpoint_unsupported(request: Request, family: Model | None) -> bool:
-    """Models before gpt-5.6 accept no breakpoints in the input, neither in messages nor in tool outputs."""
-    return bool(family and not family.cache_options and any(map(_has_breakpoint, input_items(request.body))))
+def cache_options_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+    """Models before gpt-5.6 accept neither options for prompt caching nor breakpoints in messages and tool outputs."""
+    if family and not family.cache_options:
+        if request.body.get("prompt_cache_options") is not None:
+            yield {"name": "prompt_cache_options"}
+        if any(map(_has_breakpoint, input_items(request.body))):
+            yield {"name": "prompt_cache_breakpoint"}
 
 
 def _has_breakpoint(item: Json) -> bool:

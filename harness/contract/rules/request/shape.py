@@ -226,17 +226,6 @@ def empty_string() -> None:
 
 
 @rule(
-    _length_error("string too short", "minimum", "string_below_min_length"),
-    assumed("by analogy with string_above_max_length; no minimum over 1 is known on this surface"),
-    keyword="minLength",
-    rejects={},
-    fix="Lengthen it.",
-)
-def string_below_min_length() -> None:
-    """A string must not be shorter than its limit."""
-
-
-@rule(
     _path_error(
         "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
         "invalid_value",
@@ -284,17 +273,6 @@ def array_above_max_length() -> None:
 )
 def empty_array() -> None:
     """An array must not be empty where its limit asks for a member."""
-
-
-@rule(
-    _length_error("array too short", "minimum", "array_below_min_length"),
-    assumed("by analogy with array_above_max_length"),
-    keyword="minItems",
-    rejects={},
-    fix="Add members.",
-)
-def array_below_min_length() -> None:
-    """An array must not be shorter than its limit."""
 
 
 @rule(
@@ -350,14 +328,3 @@ def object_above_max_properties() -> None:
 )
 def property_name_above_max_length() -> None:
     """The name of a metadata member must not be longer than its limit; the message abbreviates it."""
-
-
-@rule(
-    _path_error("Invalid value for '{path}'.", "invalid_value"),
-    assumed("the last resort"),
-    keyword="unexplained",
-    rejects={},
-    fix="Compare the value at `param` with the API's documentation.",
-)
-def unexplained() -> None:
-    """The body breaks the schema in a way no other rule has words for."""

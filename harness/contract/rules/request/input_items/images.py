@@ -1,21 +1,25 @@
-"""Images in the request: their data must decode, their URLs must be valid; and URLs that cannot be fetched."""
+"""Images in the request: their data must decode and not be too large, their URLs be valid; URLs that cannot be fetched."""
 
 import binascii
 import re
+import struct
 import warnings
-from base64 import b64decode
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from hashlib import blake2b
 from io import BytesIO
 from itertools import islice
 from threading import Lock
 
+from harness.api.models import Model
 from harness.contract.rule import LIMITED_ACCOUNT, Case, RuleScope, WorldView, assumed, reported, rule
 from harness.contract.rules.request.input_items.media import (
     CHECKED_CHARACTERS,
     body_with_part,
     find_data_urls,
     find_part_texts,
+    find_parts,
     image_body,
     mime_type,
 )
@@ -35,38 +39,39 @@ MAX_DECODED_IMAGES = 32
 """The number of images checked per request; further ones are not."""
 MAX_KEPT = 4096
 """The number of cached digests."""
+PATCH = 32
+MAX_PATCHES = 30_000
 
 _LINE_ENDS = re.compile(r"[\r\n]")
-_known: dict[bytes, bool] = {}
+_known: dict[bytes, int | None] = {}
 _decoding = Lock()
 
 
-def is_valid_image(data: str) -> bool:
-    """Return whether base64, possibly broken into lines, is a complete image in a format that the API accepts.
+def count_patches(data: str) -> int | None:
+    """Return the number of 32-pixel squares of an image in base64, possibly broken into lines.
 
-    Anything that is not base64 counts as valid: it is not judged here.
+    None if it is no complete image in a format that the API accepts. What is not base64 is not judged here: 0.
     """
     digest = blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    known = _known.get(digest)
-    if known is None:
+    if digest not in _known:
         if len(_known) >= MAX_KEPT:
             _known.clear()
-        known = _known[digest] = _decodes(data)
-    return known
+        _known[digest] = _measure(data)
+    return _known[digest]
 
 
-def _decodes(data: str) -> bool:
+def _measure(data: str) -> int | None:
     if len(data) > MAX_DECODED_BYTES * 4 // 3:
-        return True
+        return 0
     plain = _LINE_ENDS.sub("", data).rstrip("=")
     try:
         picture = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
-        return True  # invalid base64 is refused elsewhere; a recorder may have cut it
-    return _is_decodable(picture)
+        return 0  # invalid base64 is refused elsewhere; a recorder may have cut it
+    return _decode(picture)
 
 
-def _is_decodable(picture: bytes) -> bool:
+def _decode(picture: bytes) -> int | None:
     from PIL import Image, ImageFile
 
     with _decoding, warnings.catch_warnings():
@@ -75,18 +80,18 @@ def _is_decodable(picture: bytes) -> bool:
         lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
         try:
             with Image.open(BytesIO(picture), formats=FORMATS) as image:
-                pixels = image.width * image.height
+                width, height = image.size
                 image.verify()
-            if pixels <= MAX_DECODED_PIXELS:
+            if width * height <= MAX_DECODED_PIXELS:
                 with Image.open(BytesIO(picture), formats=FORMATS) as image:
                     image.load()
         except (MemoryError, Image.DecompressionBombError):
-            return True
+            return 0
         except Exception:  # decoders raise many kinds of errors
-            return False
+            return None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = lenient
-    return True
+    return -(-width // PATCH) * -(-height // PATCH)
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
@@ -157,8 +162,66 @@ def image_not_valid(request: Request) -> bool:
 def find_invalid_images(request: Request) -> Iterator[str]:
     """Find the places of the images whose data does not decode; the error names only `input`."""
     for place, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
-        if not is_valid_image(url.partition(",")[2]):
+        if count_patches(url.partition(",")[2]) is None:
             yield place
+
+
+def _large(width: int = 8_000, height: int = 6_000, model: str = "gpt-5.6-sol", **part: str) -> Json:
+    """Make an example with a PNG that has a header of this size, and no pixels."""
+    chunks = ((b"IHDR", struct.pack(">2I5B", width, height, 1, 0, 0, 0, 0)), (b"IDAT", b""), (b"IEND", b""))
+    packed = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+    url = f"data:image/png;base64,{b64encode(b''.join((bytes.fromhex('89504e470d0a1a0a'), *packed))).decode()}"
+    return {"model": model, **body_with_part({"type": "input_image", "image_url": url, **part})}
+
+
+@rule(
+    bad_request(
+        "The image you provided requires {patches} patches after processing, exceeding the limit of 30000. Please resize "
+        "the image and try again.",
+        "input",
+        "invalid_value",
+    ),
+    reported("public notes of two origins with the whole error: gpt-5.6-sol, gpt-6-sol, without `detail`", "2026-09"),
+    reported("public notes and tests of five more origins, one of an image in a tool's output; gpt-6-luna", "2026-10"),
+    mentions="image_url",
+    rejects={"47000": _large(), "41334": _large(7_952, 5_304, "gpt-6-sol", detail="original")},
+    accepts=[_large(detail="high"), _large(model="gpt-5.5"), _large(7_680, 3_840)],
+    fix="Make the picture smaller, or send `detail: high`, which does.",
+)
+def image_too_large(request: Request, family: Model | None) -> Iterator[Json]:
+    """From gpt-5.6 on an image keeps its size unless `detail` says otherwise: at most 30,000 squares of 32 pixels."""
+    if family and family.name.startswith(("gpt-5.6", "gpt-6")):
+        for _, part in islice(find_parts(request, "input_image"), MAX_DECODED_IMAGES):
+            head, _, data = str(part.get("image_url")).partition(",")
+            patches = count_patches(data) if head.startswith("data:") else None
+            if (patches or 0) > MAX_PATCHES and part.get("detail") not in ("low", "high"):
+                yield {"patches": patches}
+
+
+def _with_computer(*parts: Json) -> Json:
+    return {"model": "gpt-5.5", "tools": [{"type": "computer"}], "input": [{"role": "user", "content": [*parts]}]}
+
+
+_SHOWN: Json = {"type": "input_image", "image_url": PNG}
+
+
+@rule(
+    bad_request("Computer tool cannot use multiple image inputs.", "input"),
+    reported("a public benchmark with the whole error: gpt-5.5", "2026-06-09"),
+    reported("a public project: probed, of all messages of a request; screenshots do not count", "2026-10-08"),
+    when="tools",
+    mentions="input_image",
+    reads="input",
+    rejects=[_with_computer(_SHOWN, _SHOWN)],
+    accepts=[_with_computer(_SHOWN), {**_with_computer(_SHOWN, _SHOWN), "tools": []}],
+    fix="Send one picture; what the computer shows belongs in `computer_call_output`.",
+)
+def computer_images(request: Request) -> bool:
+    """With the tool `computer`, the messages of a request may have one image."""
+    shown = sum("].content[" in path for path, _ in find_parts(request, "input_image"))
+    return shown > 1 and any(tool["type"] == "computer" for tool in request.body.get("tools") or ())
 
 
 def _join_lines(data: str) -> str:

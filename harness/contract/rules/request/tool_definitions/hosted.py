@@ -4,10 +4,12 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
+from harness.api.http.dialects import AZURE_DIALECTS
 from harness.api.models import Model
 from harness.api.skill_files import read_header
 from harness.api.tools import function_namespaces
 from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, reported, rule
+from harness.contract.rules.example_requests import ON_AZURE
 from harness.contract.rules.request.capability import tool_types
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
@@ -254,18 +256,27 @@ def function_named_like_hosted(request: Request, family: Model | None) -> bool:
         "tools.namespace",
     ),
     reported("https://github.com/openai/codex/issues/28464: image_gen, gpt-5.5", "2026-06-16"),
-    reported("public reports of three more origins: image_gen on Azure, web", "2026-08-10"),
+    reported(
+        "public reports of three more origins: image_gen on Azure, gpt-5.6-sol, too, without the hosted tool; web",
+        "2026-10",
+    ),
     assumed("that at OpenAI the hosted tool has to be in the request: image_gen alone is accepted there"),
     reads=(),
-    rejects={"web": _offer("gpt-5.5", _WEB_NAMESPACE, {"type": "web_search"})},
-    accepts=[_offer("gpt-5.5", _WEB_NAMESPACE), _offer("gpt-5.6-sol", _WEB_NAMESPACE, {"type": "web_search"})],
+    rejects={
+        "web": _offer("gpt-5.5", _WEB_NAMESPACE, {"type": "web_search"}),
+        "image_gen": Case({**_offer("gpt-5.6-sol", _IMAGEGEN), "input": "hi"}, on=ON_AZURE),
+    },
+    accepts=[
+        _offer("gpt-5.5", _WEB_NAMESPACE),
+        _offer("gpt-5.5", _IMAGEGEN),
+        _offer("gpt-5.6-sol", _WEB_NAMESPACE, {"type": "web_search"}),
+    ],
     fix="Name the namespace differently.",
 )
 def namespace_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
     """A namespace in the request cannot have the name of a hosted tool's namespace."""
+    taken = {"image_gen"} if request.dialect in AZURE_DIALECTS else set()
     if family and family.turns == "current_turn" and _searches(request):
-        yield from (
-            {"name": "web"}
-            for tool in request.body.get("tools") or ()
-            if tool["type"] == "namespace" and tool["name"] == "web"
-        )
+        taken.add("web")
+    tools = request.body.get("tools") or ()
+    yield from ({"name": tool["name"]} for tool in tools if tool["type"] == "namespace" and tool["name"] in taken)
