@@ -73,7 +73,7 @@ class RulesOptions(Options):
         autocompletion=completes(lambda: dict.fromkeys(_rule_areas().values())),
     )
     as_json: bool = option(False, "Print JSON.", "--json")
-    assumed: bool = option(False, "Only assumed rules.")
+    assumed: bool = option(False, "Only rules of which something is assumed.")
     export: Path | None = option(
         None, "Write the examples of all rules as JSON, with runners in Python and Node.", metavar="DIR"
     )
@@ -101,7 +101,11 @@ def rules(options: RulesOptions) -> None:
     if area:
         require_known("area", area, {**{rule.area: None for rule in known.values()}, **({AREA: None} if own else {})})
     found = _find_rules(known, words) if words else list(known.values())
-    chosen = [r for r in found if area in ("", r.area) and (r.level == "assumed" or not assumed)]
+    chosen = [
+        r
+        for r in found
+        if area in ("", r.area) and (not assumed or any(source.level == "assumed" for source in r.sources))
+    ]
     exempt = exemption_rows(own) if own and not words and area in ("", AREA) and not assumed else []
     print_rows([*map(rule_row, chosen), *exempt], options.as_json)
 

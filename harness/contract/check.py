@@ -196,14 +196,12 @@ def _to_violation(found: first_violation.SchemaViolation) -> Violation:
 
 def rule_for(keyword: str, named: str | None) -> Rule:
     """Return the rule for a schema violation: the one named in the schema there, or else that of the keyword."""
-    if named and named in RULES:
-        return RULES[named]
-    by_keyword = _rules_by_keyword()
-    return by_keyword.get(keyword) or by_keyword["unexplained"]
+    return RULES[named] if named and named in RULES else rules_by_keyword()[keyword]
 
 
 @cache
-def _rules_by_keyword() -> Mapping[str, Rule]:
+def rules_by_keyword() -> Mapping[str, Rule]:
+    """Return the rules that belong to a keyword wherever it stands, each by its keyword."""
     return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
-
 from harness.contract import schema as schemas
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, format_path, quote_and_join
 from harness.core.dates import CONTRACT_DATE
@@ -52,14 +50,10 @@ def find_violation(root: str, body: Any, as_of: str = CONTRACT_DATE) -> SchemaVi
     if fast.is_valid(body):
         return None
     error = next(_load_walk(root, as_of).find_mismatches(body), None)
-    return _unexplained_violation(fast, body) if error is None else _to_schema_violation(error, body)
-
-
-def _unexplained_violation(fast: jsonschema_rs.Validator, body: Any) -> SchemaViolation:
-    error = next(iter(fast.iter_errors(body)))
-    path = list(error.instance_path)
-    facts = {"path": format_path(path), "value": "", "values": "", "name": path[-1] if path else ""}
-    return SchemaViolation("unexplained", None, facts)
+    if error is None:
+        unseen = next(iter(fast.iter_errors(body)))
+        raise RuntimeError(f"the validators disagree: {unseen.kind.name} at {format_path(list(unseen.instance_path))}")
+    return _to_schema_violation(error, body)
 
 
 def _to_schema_violation(error: Mismatch, body: Any) -> SchemaViolation:

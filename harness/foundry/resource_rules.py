@@ -26,7 +26,7 @@ from harness.foundry.agent_sessions import (
 )
 from harness.foundry.assets import GENERATION_JOBS
 from harness.foundry.memory_stores import MAKE_STORE, MEMORY_STORES
-from harness.foundry.resources import has_type, lacks, project_case, project_error, project_not_found
+from harness.foundry.resources import ASSETS_REPOSITORY, has_type, lacks, project_case, project_error, project_not_found
 from harness.foundry.skills import MAKE_SKILL, VERSIONED_SKILLS_SINCE
 from harness.foundry.toolboxes import MAKE_TOOLBOX
 
@@ -105,7 +105,8 @@ def _check_members(body: Any, members: Mapping[str, str], path: str) -> Iterator
 
 @rule(
     project_not_found("{kind} '{id}' not found"),
-    assumed("the words, which are recorded of a memory store"),
+    recorded(f"{ASSETS_REPOSITORY}: azure-ai-projects for Python, sample_memory_crud: of a memory store", "2026-02-21"),
+    assumed("that these have this error, too"),
     area="objects",
     on=(
         *("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),

@@ -48,7 +48,7 @@ _SIZE_KEYWORDS = ("minLength", "minItems")
 @cache
 def api_surface() -> Coverage:
     """Return all names of each dimension; only rules that can be applied to a request count."""
-    rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
+    rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword)
     root = schema.load("CreateResponse")
     items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
     named = (discriminator_values(schema.load(name), schema.load(name), key) for name, key in _EVENT_SCHEMAS.items())
@@ -206,6 +206,7 @@ def _rules_of_node(part: _SchemaNode) -> frozenset[str]:
     node = part.node
     keywords = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
     keywords += ["enum"] if "const" in node else []
-    rules = [check.rule_for(word, node.get("x-rule") if word in NAMED_RULE_KEYWORDS else None) for word in keywords]
+    ruled = [word for word in keywords if word in check.rules_by_keyword()]
+    rules = [check.rule_for(word, node.get("x-rule") if word in NAMED_RULE_KEYWORDS else None) for word in ruled]
     named = [RULES[node[name]] for name in ("x-rule", "x-known-rule") if node.get(name) in RULES]
-    return frozenset(rule.id for rule in (*rules, *named) if rule.keyword != "unexplained")
+    return frozenset(rule.id for rule in (*rules, *named))

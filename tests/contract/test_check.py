@@ -89,7 +89,6 @@ class TestTheWords:
             ("enum", "input_item_type", "input_item_type"),
             ("type", None, "invalid_type"),
             ("type", "no_such_rule", "invalid_type"),
-            ("contains", None, "unexplained"),
         ],
     )
     def test_the_words_are_those_of_the_rule_the_schema_names_or_of_the_keyword(

@@ -68,13 +68,10 @@ class TestTheKeyword:
         right = {**MINIMAL, "max_output_tokens": 16.0, "temperature": 1, "metadata": {}, "tools": []}
         assert first_violation.find_violation(CREATE, right) is None
 
-    def test_the_keyword_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_fault_that_the_walk_does_not_see_is_no_refusal(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(first_violation, "_load_walk", lambda *_: ordered_validator.SchemaWalk({}))
-        assert first(tools=[{"type": "function"}]) == SchemaViolation(
-            "unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0}
-        )
-        whole = first_violation.find_violation(CREATE, [])
-        assert (whole.keyword, whole.path) == ("unexplained", "")
+        with pytest.raises(RuntimeError, match=r"the validators disagree: anyOf at tools\[0\]"):
+            first(tools=[{"type": "function"}])
 
 
 OBJECT = {"type": "object"}

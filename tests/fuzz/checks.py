@@ -31,7 +31,7 @@ STORAGE_CODE = "x-ms-error-code"
 NAMES_OF_THE_API = {
     "agent_name_invalid": "agent_name",
     "agent_mcp_url_invalid": "",
-    "cache_breakpoint_unsupported": "prompt_cache_breakpoint",
+    "cache_options_unsupported": "prompt_cache_breakpoint",
     "container_file_incomplete": "file",
     "file_not_found": "id",
     "download_failed": "url",
@@ -126,8 +126,6 @@ def _of_answer(answer: Answer, sent: Sent) -> Iterator[str]:
 def _of_error(answer: Answer, sent: Sent) -> Iterator[str]:
     if answer.rule not in RULES:
         yield f"malformed: {answer.status} of rule {answer.rule}"
-    elif answer.rule == "unexplained":
-        yield "unexplained"
     elif answer.status != RULES[answer.rule].error.status or answer.status >= 500:
         yield f"malformed: {answer.status} of {answer.rule}"
     elif parse_api_path(sent.path).dialect == OPENAI and RULES[answer.rule].error.body_template is None:

@@ -70,7 +70,7 @@ def without_rule(id: str) -> Iterator[None]:
 
 def forget() -> None:
     forget_plans()
-    checking._rules_by_keyword.cache_clear()
+    checking.rules_by_keyword.cache_clear()
 
 
 @cache

@@ -43,6 +43,12 @@ Reported for the missing bearer key: https://github.com/openai/codex/issues/4457
 """
 WEBSOCKET_GUIDE = documented("https://developers.openai.com/api/docs/guides/websocket-mode", "2026-09")
 ASSUMED_LIKE_SCHEMA = assumed("that the error is that of a body's schema")
+_LIKE_REALTIME = (
+    reported(
+        "public logs of six origins: the platform's Realtime socket words a wrong `type` as that of a body", "2026"
+    ),
+    ASSUMED_LIKE_SCHEMA,
+)
 
 
 class LaneResponseView(Protocol):
@@ -93,38 +99,35 @@ def connection_limit_reached(world: ConnectionView) -> bool:
 
 @rule(
     missing_parameter("type"),
-    ASSUMED_LIKE_SCHEMA,
+    *_LIKE_REALTIME,
     rejects=[event_case(absent=("type",))],
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
 def event_type_missing(request: Request) -> bool:
-    """Every client event needs a `type`; without it the event is refused, though no report shows that."""
+    """Every client event needs a `type`."""
     return "type" not in request.body
 
 
 @rule(
     invalid_type("type", f"one of {quote_and_join(CLIENT_EVENTS, 'or')}"),
-    ASSUMED_LIKE_SCHEMA,
+    *_LIKE_REALTIME,
     rejects={"an integer": event_case({"type": 1})},
     fix="Send `type: 'response.create'`.",
 )
 def event_type_kind(request: Request) -> Iterator[Json]:
-    """The `type` of an event must be a string; nothing else says what to do, so it is refused though no report shows it."""
+    """The `type` of an event must be a string."""
     if not isinstance(request.body["type"], str):
         yield {"kind": describe_actual(request.body["type"])}
 
 
 @rule(
     invalid_value("type", quote_and_join(CLIENT_EVENTS, "and")),
-    ASSUMED_LIKE_SCHEMA,
+    *_LIKE_REALTIME,
     rejects={"response.cancel": event_case({"type": "response.cancel"})},
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
 )
 def event_type_unknown(request: Request) -> Iterator[Json]:
-    """A client event must be one of WebSocket mode, or `response.inject` of the multi-agent beta.
-
-    Nobody knows what another would do, so it is refused though no report shows it.
-    """
+    """A client event must be one of WebSocket mode, or `response.inject` of the multi-agent beta."""
     known = (*CLIENT_EVENTS, INJECT_EVENT) if has_multi_agent_beta(request) else CLIENT_EVENTS
     if request.body["type"] not in known:
         yield {"value": request.body["type"]}

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.api.resources.containers import CODE_CALL
 from harness.contract.phrasing import missing_parameter
-from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, CREATE_CONTAINER, FORM_HEADERS, upload
 from harness.contract.rules.request.input_items.media import find_part_texts, find_parts
 from harness.core.account import Organization
@@ -222,7 +222,10 @@ def container_expired(request: Request, world: WorldView) -> bool:
 
 @rule(
     missing_parameter("file"),
-    assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
+    documented(
+        "openapi 2.3.0 bbfd19ab#/paths/~1containers~1{container_id}~1files: a file, or an id as JSON", "2026-11"
+    ),
+    assumed("the words: those for any that is missing"),
     on=CREATE_FILE,
     rejects=[after(CREATE_CONTAINER, Case({}, on="POST /containers/{0.id}/files"))],
     accepts=[
@@ -232,10 +235,7 @@ def container_expired(request: Request, world: WorldView) -> bool:
     fix="Send `file` in a form, or the `file_id` of an uploaded file as JSON.",
 )
 def container_file_incomplete(request: Request) -> bool:
-    """A file for a container is either in a form, or an uploaded one named by its id.
-
-    Without one there is nothing to store, so it is refused though no report shows it.
-    """
+    """A file for a container is either in a form, or an uploaded one named by its id."""
     body = request.body if isinstance(request.body, dict) else {}
     return not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str)
 

@@ -1,9 +1,9 @@
-"""What a path, a cursor or a body names must exist, where no report or recording shows what the API says."""
+"""What a path, a cursor or a body names must exist; the words are those that are known of other objects."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from harness.api.operations import FILE_LIST, OBJECT_LIST, OPERATIONS
-from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     ADD_MESSAGE,
     ANY_UPLOAD,
@@ -50,7 +50,9 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
 
 @rule(
     ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
-    assumed("the words, which are reported of a vector store; that a cursor is refused as is reported of files"),
+    recorded("alexrudall/ruby-openai spec/fixtures/cassettes: the form, of a step"),
+    reported("public code of five origins that handles it: the form, of a vector store", "2026"),
+    assumed("that these have this error, too; that a cursor is refused as is reported of files"),
     on=(*(f"*{{{name}}}*" for name in _IN_PATHS), OBJECT_LIST, "POST /containers", CREATE_FILE),
     rejects={
         ("file batch", "vsfb_x"): after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vsfb_x"),

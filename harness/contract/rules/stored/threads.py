@@ -1,6 +1,6 @@
 """Objects of the Assistants API must exist and be of the right kind; what an active run does not allow and requires."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from harness.api.http.dialects import OPENAI
@@ -24,7 +24,6 @@ RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
 CREATE_MESSAGE = "POST /threads/{thread_id}/messages"
 SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
-LIKE_STEPS = assumed("that what is recorded of one step holds for all")
 
 
 @rule(
@@ -68,32 +67,39 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    ApiError(404, "No thread found with id '{id}'."),
-    recorded(f"{RUBY_CASSETTES}: the form, of a step"),
-    reported("public tests of three clients with the whole error", "2024"),
+    ApiError(404, "No {kind} found with id '{id}'."),
+    recorded(f"{RUBY_CASSETTES}: of a step"),
+    reported("public tests of three clients with the whole error: of a thread", "2024"),
+    assumed("that messages and runs have this error, too"),
     on="*{thread_id}*",
     rejects={
-        "thread_x": "GET /threads/thread_x",
-        "thread_y": Case(HI, on="POST /threads/thread_y/messages"),
-        "undefined": Case(on="GET /threads/undefined", as_of="2024-04-27"),
-        "{0.id}": after(CREATE_THREAD, "DELETE /threads/{0.id}", "GET /threads/{0.id}/messages"),
+        ("thread", "thread_x"): "GET /threads/thread_x",
+        ("thread", "thread_y"): Case(HI, on="POST /threads/thread_y/messages"),
+        ("thread", "undefined"): Case(on="GET /threads/undefined", as_of="2024-04-27"),
+        ("thread", "{0.id}"): after(CREATE_THREAD, "DELETE /threads/{0.id}", "GET /threads/{0.id}/messages"),
+        ("message", "msg_x"): after(CREATE_THREAD, "GET /threads/{0.id}/messages/msg_x"),
+        ("run", "run_x"): after(CREATE_THREAD, "GET /threads/{0.id}/runs/run_x"),
+        ("run", "run_y"): after(CREATE_THREAD, "POST /threads/{0.id}/runs/run_y/cancel"),
+        ("run step", "step_123"): after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}/steps/step_123"),
+        ("run step", "123"): after(
+            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/123", as_of="2024-04-27")
+        ),
     },
-    accepts=[after(CREATE_THREAD, "GET /threads/{0.id}")],
-    fix="Create the thread first; a deleted one is gone.",
+    accepts=[
+        after(CREATE_THREAD, "GET /threads/{0.id}"),
+        after(CREATE_THREAD, ADD_MESSAGE, "GET /threads/{0.id}/messages/{1.id}"),
+        after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}"),
+    ],
+    fix="Use the ids that the API gave to this key; what is deleted is gone.",
 )
-def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The thread must belong to this key."""
-    id = request.params["thread_id"]
-    if id not in world.store.threads:
-        yield {"id": id}
-
-
-def _check_in_thread(request: Request, world: WorldView, name: str, table: str) -> Iterator[Json]:
-    """Yield the id of this name in the path if it is not in the thread's table."""
-    id = request.params[name]
-    known: Mapping[str, Any] = getattr(world.store.threads[request.params["thread_id"]], table)
-    if id not in known:
-        yield {"id": id}
+def thread_object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """The thread must belong to this key, and its messages, runs and steps to the thread."""
+    thread = world.store.threads.get(request.params["thread_id"])
+    if thread is None:
+        yield {"kind": "thread", "id": request.params["thread_id"]}
+    for name, kind in (("message_id", "message"), ("run_id", "run"), ("step_id", "run step")):
+        if thread and name in request.params and request.params[name] not in getattr(thread, f"{kind.split()[-1]}s"):
+            yield {"kind": kind, "id": request.params[name]}
 
 
 @rule(
@@ -110,52 +116,6 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
 def message_empty(request: Request) -> bool:
     """A message needs a text; of empty parts nothing is known."""
     return bool(request.body.get("content") == "")
-
-
-@rule(
-    ApiError(404, "No message found with id '{id}'."),
-    recorded(f"{RUBY_CASSETTES}: the form, of a step"),
-    LIKE_STEPS,
-    on="*{message_id}*",
-    rejects={"msg_x": after(CREATE_THREAD, "GET /threads/{0.id}/messages/msg_x")},
-    accepts=[after(CREATE_THREAD, ADD_MESSAGE, "GET /threads/{0.id}/messages/{1.id}")],
-    fix="Use an id from the list of the thread's messages.",
-)
-def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The message must be in the thread."""
-    yield from _check_in_thread(request, world, "message_id", "messages")
-
-
-@rule(
-    ApiError(404, "No run found with id '{id}'."),
-    recorded(f"{RUBY_CASSETTES}: the form, of a step"),
-    LIKE_STEPS,
-    on="*{run_id}*",
-    rejects={
-        "run_x": after(CREATE_THREAD, "GET /threads/{0.id}/runs/run_x"),
-        "run_y": after(CREATE_THREAD, "POST /threads/{0.id}/runs/run_y/cancel"),
-    },
-    accepts=[after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}")],
-    fix="Use the id the API gave, with the thread of the run.",
-)
-def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The run must be in the thread."""
-    yield from _check_in_thread(request, world, "run_id", "runs")
-
-
-@rule(
-    ApiError(404, "No run step found with id '{id}'."),
-    recorded(RUBY_CASSETTES),
-    on="*{step_id}*",
-    rejects={
-        "step_123": after(*STARTED_RUN, "GET /threads/{1.id}/runs/{2.id}/steps/step_123"),
-        "123": after(*STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/123", as_of="2024-04-27")),
-    },
-    fix="Use an id from the list of the run's steps.",
-)
-def run_step_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The step must be in the thread."""
-    yield from _check_in_thread(request, world, "step_id", "steps")
 
 
 SCOPE = RuleScope(area="runs")

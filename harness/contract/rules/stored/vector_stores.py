@@ -45,32 +45,22 @@ _MAKE_STORE = (
 
 
 @rule(
-    invalid_id("vector_store_id", "vs_"),
-    reported("public code that handles it, in part", "2025"),
-    assumed("that the error is that of a batch: https://github.com/openai/openai-node, reports of 2026"),
+    invalid_id("{name}", "{prefix}"),
+    reported("public reports of two origins: batch_id", "2026-02"),
+    reported("public code that handles it, in part: vector_store_id", "2025"),
+    assumed("that both have the same words: https://github.com/openai/openai-node, reports of 2026"),
     on="*{vector_store_id}*",
-    rejects={"docs": "GET /vector_stores/docs"},
-    fix="Pass the id of a vector store, not its name.",
+    rejects={
+        ("vector_store_id", "docs", "vs_"): "GET /vector_stores/docs",
+        ("batch_id", "vs_1", "vsfb_"): after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vs_1"),
+    },
+    fix="Pass the id of a vector store, not its name, and that of a batch; some SDKs' polling returns the store's.",
 )
-def vector_store_id_prefix(request: Request) -> Iterator[Json]:
-    """The id of a vector store must begin with `vs_`."""
-    id = request.params["vector_store_id"]
-    if not id.startswith("vs_"):
-        yield {"id": id}
-
-
-@rule(
-    invalid_id("batch_id", "vsfb_"),
-    reported("public reports of two origins", "2026-02"),
-    on="*{batch_id}*",
-    rejects={"vs_1": after(CREATE_STORE, "GET /vector_stores/{0.id}/file_batches/vs_1")},
-    fix="Pass the id of a batch; the polling functions of some SDKs return the vector store's.",
-)
-def batch_id_prefix(request: Request) -> Iterator[Json]:
-    """The id of a batch must begin with `vsfb_`."""
-    id = request.params["batch_id"]
-    if not id.startswith("vsfb_"):
-        yield {"id": id}
+def store_path_ids(request: Request) -> Iterator[Json]:
+    """The id of a vector store in a path must begin with `vs_`, that of a batch with `vsfb_`."""
+    for name, prefix in (("vector_store_id", "vs_"), ("batch_id", "vsfb_")):
+        if not (id := request.params.get(name, prefix)).startswith(prefix):
+            yield {"name": name, "id": id, "prefix": prefix}
 
 
 @rule(
