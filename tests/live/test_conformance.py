@@ -246,13 +246,13 @@ def _without_member(body: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[Score]:
-    """The score of a server that accepts everything, cuts its streams, lacks endpoints and answers patches by 429."""
+    """The score of a server that accepts everything, cuts its streams, lacks endpoints and answers files by 429."""
     answer = mocked()
 
     def small(method: str, path: str, headers: Any, raw: bytes) -> Reply:
         if not path.startswith(("/v1/responses", "/v1/models")) or "compact" in path:
             return 404, JSON, b'{"detail": "Not Found"}'
-        if b"apply_patch_call" in raw:
+        if b"input_file" in raw:
             return 429, JSON, b'{"error": {"message": "Slow down."}}'
         status, named, body = answer(method, path, headers, raw)
         if status == 400:
