@@ -117,8 +117,8 @@ def test_a_long_world_is_judged_when_it_is_quiet(server: Server, monkeypatch: py
         send(server.port, "POST", "/v1/responses", {"model": "gpt-4.1", "input": input})
     busy = shown_run(server).cases[0]
     assert (busy.exchanges, busy.refusals, busy.causes) == (2, 1, [])
-    wait_until(lambda: changed == ["judged"])
-    wait_until(lambda: bool(shown_run(server).cases[0].causes))
+    assert wait_until(lambda: changed == ["judged"])
+    assert wait_until(lambda: bool(shown_run(server).cases[0].causes))
 
 
 def test_the_viewer_leaves_the_server_time_while_requests_come(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

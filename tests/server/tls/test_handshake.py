@@ -20,6 +20,7 @@ from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.tls import handshake
 from harness.server.tls.certificate import ServerCertificate, make_certificate
+from harness.server.tls.handshake import TlsProtocol
 from harness.unscripted.default_model import small_talk
 from harness.world.mock import Mock
 from tests.support.processes import wait_until
@@ -205,6 +206,18 @@ def test_a_handshake_has_its_time_and_ends_with_the_server(
         waiting.sendall(b"\x16\x03\x01\x02\x00\x01")
     with waiting, contextlib.suppress(ConnectionResetError):  # as the event loop has it
         assert waiting.recv(1) == b""
+
+
+def test_a_handshake_that_has_ended_is_not_waited_for(server: Server, trusting: ssl.SSLContext) -> None:
+    def has_handshakes() -> bool:
+        return any(isinstance(each, TlsProtocol) for each in server._uvicorn.server_state.connections.copy())
+
+    socket.create_connection((server.host, server.port), 10).close()
+    connection = http.client.HTTPSConnection(server.host, server.port, context=trusting, timeout=10)
+    connection.request("GET", "/_harness/health")
+    with contextlib.closing(connection), connection.getresponse() as answer:
+        assert answer.status == 200
+        assert wait_until(lambda: not has_handshakes())
 
 
 def test_a_handshake_may_come_byte_by_byte(server: Server, trusting: ssl.SSLContext) -> None:
