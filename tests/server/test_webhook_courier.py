@@ -157,6 +157,21 @@ class TestAnApp:
         assert "KeyError: 'order'" in delivery.error
         assert "test_webhook_courier.py" in delivery.error
 
+    def test_an_app_that_says_nothing_has_answered_500(self, mock):
+        def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+            return []
+
+        async def asgi(scope: Any, receive: Any, send: Any) -> None:
+            pass
+
+        for app in (wsgi, asgi):
+            mock.webhooks(app, "/hook")
+        run_job(mock)
+        assert sorted(outcomes(mock)) == [
+            (500, "the app has not answered"),
+            (500, "the app has not called start_response"),
+        ]
+
     def test_an_app_that_works_on_after_its_answer_is_waited_for(self, mock):
         done = []
 
