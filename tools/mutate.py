@@ -111,7 +111,9 @@ def _altered(node: ast.stmt | ast.expr) -> str:
             return repr(not value)
         case ast.Constant(value=int(value) | float(value)):
             return repr(value + 1)
-        case ast.Return(value=value) if value and not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.Constant(value=None | False | "" | 0)):
+            return ""  # as false as None
+        case ast.Return(value=value) if value:
             return "return None"
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
             return "pass"

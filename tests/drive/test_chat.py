@@ -360,6 +360,7 @@ class TestLinear:
             ("a", [user("a"), OK, user("b")]),
             ([user("a")], [user("a")], [user("b")]),
             ([IMAGE], [IMAGE, OK, user("b")]),
+            ([{"id": "msg_1"}, user("b")],),
             (7, [7]),
         ],
     )

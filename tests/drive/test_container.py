@@ -98,14 +98,17 @@ def test_a_started_container_answers(docker):
     assert docker.made.status == "removed"
 
 
-def test_a_container_whose_health_never_ends_is_given_up_and_removed(docker, monkeypatch):
+def test_a_container_whose_health_never_ends_is_given_up_and_removed(docker, monkeypatch, tmp_path):
+    (script := tmp_path / "weather.yaml").write_text("script: [Hi.]")
     monkeypatch.setattr("harness.drive.container.START_SECONDS", 0.5)
     monkeypatch.setattr(Container, "run", lambda _: None)
     with stalling(TRICKLING_HEAD) as origin:
         monkeypatch.setattr("tests.drive.test_container.free_port", lambda: int(origin.rpartition(":")[2]))
         with pytest.raises(TimeoutError):
-            (container := MockContainer("responses-harness", "--zdr", port=9)).start()
-    assert docker.made.command == ["serve", "--host", "0.0.0.0", "--port", "9", "--zdr"]
+            (container := MockContainer("responses-harness", "--zdr", port=9)).with_script(script).start()
+    inside = "/home/harness/scripts/weather.yaml"
+    assert docker.made.command == ["serve", "--host", "0.0.0.0", "--port", "9", "--zdr", "--script", inside]
+    assert [mount["bind"] for mount in docker.made.options["volumes"].values()] == [inside]
     assert docker.made.environment["HARNESS_CONTROL_TOKEN"] == container.control_token
     assert docker.made.status == "removed"
 

@@ -217,10 +217,20 @@ def test_an_entry_that_changes_nothing_any_more_is_reported_and_goes(learn: Lear
 
 
 def test_the_file_of_the_project_is_found(learn: Learn, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "tests/own.yaml"\n')
-    assert "written: tests/own.yaml" in learn(BLUE)
+    (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "tests/learned/own.yaml"\n')
+    assert "written: tests/learned/own.yaml" in learn(BLUE)
     assert run_cli("verify", TAPE).exit_code == 0
     assert "unknown_parameter" in run_cli("rules", "--area", "yours").stdout
+
+
+@pytest.mark.parametrize("path", ["tapes", "tapes/tape.jsonl"])
+def test_without_a_project_the_file_is_beside_the_recordings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tapes").mkdir()
+    write_jsonl(tmp_path / "tapes", [BLUE])
+    assert "written: tapes/contract.yaml" in run_cli("learn", path).stdout
 
 
 def test_rules_of_ones_own_are_listed_as_yours(learn: Learn) -> None:

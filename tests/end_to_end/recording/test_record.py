@@ -333,7 +333,7 @@ class TestAnInterruption:
         assert result.exit_code == 128 + signal.SIGKILL
 
     def test_an_interruption_ends_a_recorder_without_a_command(self, live, world, tmp_path):
-        file, port = tmp_path / "a.yaml", free_port()
+        file, port = tmp_path / "tapes/recording.yaml", free_port()
         responses: list[httpx2.Response] = []
         body, headers = {"model": "gpt-4.1", "input": "hi"}, {"authorization": f"Bearer {KEY}"}
 
@@ -341,7 +341,7 @@ class TestAnInterruption:
             assert wait_until(lambda: is_listening(port))
             responses.append(httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=body, headers=headers))
 
-        options = ["record", "--upstream", live, "--into", str(file), "--listen", f"127.0.0.1:{port}"]
+        options = ["record", "--upstream", live, "--into", str(file.parent), "--listen", f"127.0.0.1:{port}"]
         with interrupted(work):
             result = run_cli(*options)
         assert f"responses-harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
