@@ -1,18 +1,16 @@
 """What the unmodified `openai` SDK gets from the mock, call by call."""
 
 import openai
+import pytest
 from openai.types.responses import ResponseCompletedEvent
 from pydantic import BaseModel
 
+from harness.ending import completed, failed
 from harness.items import (
-    container_file_citation,
-    file_citation,
-    file_path,
     function_call,
     message,
     reasoning,
     refusal,
-    url_citation,
 )
 from tests.support.clients.programs import MODEL, WEATHER
 
@@ -28,18 +26,6 @@ class GetWeather(BaseModel):
     """The temperature in a city."""
 
     city: str
-
-
-CITED = message(
-    "Sales rose, see the plot and the sheet.",
-    annotations=[
-        url_citation("https://example.com/q2", "Quarter 2", cite="Sales rose"),
-        container_file_citation("cntr_1", "cfile_1", "plot.png", cite="the plot"),
-        file_citation("file-1", "report.pdf", cite="the plot"),
-        file_path("file-2", cite="the sheet"),
-    ],
-)
-KINDS = ["url_citation", "container_file_citation", "file_citation", "file_path"]
 
 
 def test_create_answers_what_the_script_says(mock, client):
@@ -117,39 +103,6 @@ def test_a_refusal_is_a_part_of_its_own(mock, client):
     assert deltas == ["I can", "not."]
 
 
-def test_annotations_of_every_kind_arrive_whole(mock, client):
-    mock.script(CITED)
-    part = client.responses.create(**ASK).output[0].content[0]
-    assert [note.type for note in part.annotations] == KINDS
-    url, container, file, path = part.annotations
-    assert part.text[url.start_index : url.end_index] == "Sales rose"
-    assert part.text[container.start_index : container.end_index] == "the plot"
-    assert (url.url, url.title) == ("https://example.com/q2", "Quarter 2")
-    assert (container.container_id, container.file_id, container.filename) == ("cntr_1", "cfile_1", "plot.png")
-    assert (file.file_id, file.filename, part.text[: file.index]) == (
-        "file-1",
-        "report.pdf",
-        "Sales rose, see the plot",
-    )
-    assert (path.file_id, path.index) == ("file-2", len(part.text) - 1)
-
-
-def test_annotations_are_streamed_after_the_text_they_cover(mock, client):
-    mock.script(CITED, CITED)
-    whole = client.responses.create(**ASK).output[0].content[0]
-    text, notes = "", []
-    with client.responses.stream(**ASK) as stream:
-        for event in stream:
-            text += event.delta if event.type == "response.output_text.delta" else ""
-            if event.type == "response.output_text.annotation.added":
-                notes.append(event.annotation.to_dict())
-                assert event.annotation_index == len(notes) - 1
-                assert len(text) >= notes[-1].get("end_index", notes[-1].get("index"))
-        final = stream.get_final_response().output[0].content[0]
-    assert notes == [note.to_dict() for note in whole.annotations]
-    assert final.annotations == whole.annotations
-
-
 def test_a_reasoning_summary_arrives_in_json_and_in_a_stream(mock, client):
     thought = [reasoning(["**Adding**", "**Checking**"], encrypted_content="gAAAA"), message("4")]
     mock.script(thought, thought)
@@ -164,27 +117,19 @@ def test_a_reasoning_summary_arrives_in_json_and_in_a_stream(mock, client):
     assert done == ["**Adding**", "**Checking**"]
 
 
-def test_the_headers_are_those_of_the_api(mock, client):
-    mock.script(message("hi"))
-    raw = client.responses.with_raw_response.create(**ASK)
-    assert raw.headers["openai-version"] == "2020-10-01"
-    assert int(raw.headers["openai-processing-ms"]) >= 0
-    assert raw.headers["content-type"] == "application/json"
-    assert raw.headers["x-request-id"] == raw.request_id == raw.parse()._request_id
-    assert raw.request_id.startswith("req_")
-    with client.responses.with_streaming_response.retrieve(raw.parse().id) as second:
-        assert second.request_id != raw.request_id
+def test_a_parsed_text_keeps_to_its_schema_unless_a_turn_breaks_it(mock, client):
+    mock.script(message('{"name":"Oslo","celsius":4}'), [message('{"name": 5}'), completed(off_schema=True)])
+    assert client.responses.parse(**ASK, text_format=City).output_parsed == City(name="Oslo", celsius=4)
+    with pytest.raises(ValueError, match="name"):
+        client.responses.parse(**ASK, text_format=City)
 
 
-def test_input_items_come_newest_first_page_by_page(mock, client):
-    mock.script(message("hi"))
-    words = ["one", "two", "three", "four", "five"]
-    made = client.responses.create(model=MODEL, input=[{"role": "user", "content": word} for word in words])
-    listed = list(client.responses.input_items.list(made.id, limit=2))
-    assert [item.content[0].text for item in listed] == words[::-1]
-    assert len({item.id for item in listed}) == 5
-    asked_after = [exchange.request.query.get("after") for exchange in mock.exchanges[1:]]
-    assert asked_after == [None, listed[1].id, listed[3].id]
-    page = client.responses.input_items.list(made.id, limit=2, order="asc")
-    assert [item.content[0].text for item in page.data] == words[:2]
-    assert page.has_more
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("server_error", openai.InternalServerError), ("rate_limit_exceeded", openai.RateLimitError)],
+)
+def test_a_failure_is_an_exception(mock, client, code, kind):
+    mock.script(failed(code, "Sorry."))
+    with pytest.raises(kind, match=r"Sorry\.") as caught:
+        client.responses.create(**ASK)
+    assert caught.value.code == code
