@@ -44,6 +44,7 @@ ON_IMPORT = ""
 """In place of a test: what runs before all of them."""
 IN_FILE = "its function has another closure"
 DIED = "the process died"
+SURVIVED = "nothing"
 RUNNING = "MUTATE_RUNNING"
 """The variable with the test that runs, from which its processes take the context of what they measure."""
 BESIDE = """[run]
@@ -385,10 +386,17 @@ def try_in_forks(changes: list[Change], arguments: list[str]) -> tuple[Measured,
         for number, change in enumerate(changes):
             if not measured.runs_on_import(change):
                 noticed[number] = trial.find_notice(change, functools.partial(fails_in_fork, session))
+                report(change, noticed[number])
         return measured, noticed
 
     found: tuple[Measured, dict[int, str]] = in_session(arguments, run)
     return found
+
+
+def report(change: Change, notice: str) -> None:
+    """Print a change that survives; others only as a sign of life, once it is known what notices them."""
+    if notice not in ("", IN_FILE):
+        say(str(change) if notice == SURVIVED else f"  noticed: {change.file}:{change.node.lineno} by {notice[:100]}")
 
 
 def find_survivors(changes: list[Change], folders: list[str], *options: str) -> list[Change]:
@@ -403,7 +411,7 @@ def find_survivors(changes: list[Change], folders: list[str], *options: str) -> 
         if notice in ("", IN_FILE):
             fails = functools.partial(fails_in_file, [*options])
             notice = trial.find_notice(change, fails, only_beside=not notice)
-        say(str(change) if not notice else f"  noticed: {change.file}:{change.node.lineno} by {notice[:100]}")
+            report(change, notice or SURVIVED)
         survivors += [] if notice else [change]
     return survivors
 

@@ -149,6 +149,13 @@ def test_the_coverage_has_a_row_for_each_fact_with_its_recordings() -> None:
         assert int(row["known"]) == sum(int(row[level] or 0) for level in LEVELS)
 
 
+def test_the_coverage_ends_with_its_totals() -> None:
+    rows = json.loads(run_cli("models", "--coverage", "--json").stdout)
+    known, still_open = (sum(int(row[name] or 0) for row in rows) for name in ("known", "open"))
+    last = run_cli("models", "--coverage").stdout.splitlines()[-1]
+    assert last == f"{known} facts are known, {still_open} are open."
+
+
 def test_nothing_is_open_of_a_model_that_the_api_does_not_serve_or_has_dropped_unseen() -> None:
     fact = next(iter(load_model_facts().families["gpt-4.1"].values()))
     assert open_facts({"served": fact}) == open_facts({"gone": fact}) == []

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import typer.main
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.cli.program import make_console, print_page, print_rows
+from harness.cli.program import call_on_signals, make_console, print_page, print_rows
+from harness.cli.serve_options import ServeOptions
 from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child
 from tests.support.slow import slow_except_every
@@ -57,6 +59,22 @@ class TestHelp:
         assert max(map(len, said.splitlines())) <= 80
         for parameter in COMMANDS[name].params:
             assert "".join((parameter.help or "").split()) in "".join(said.split())
+
+    def test_options_are_shown_by_group(self) -> None:
+        said = say("serve", "--help")
+        assert re.findall(r"^(\w.*):\n", said, re.M)[:-1] == ["Arguments", *ServeOptions.GROUPS]
+
+
+@pytest.mark.parametrize(("before", "caught"), [(signal.SIG_DFL, [signal.SIGHUP]), (signal.SIG_IGN, [])])
+def test_a_terminal_that_closes_is_a_signal_unless_it_is_ignored(before: signal.Handlers, caught: list[int]) -> None:
+    heard = list[int]()
+    outside = signal.signal(signal.SIGHUP, before)
+    try:
+        with call_on_signals(heard.append):
+            signal.raise_signal(signal.SIGHUP)
+        assert (heard, signal.getsignal(signal.SIGHUP)) == (caught, before)
+    finally:
+        signal.signal(signal.SIGHUP, outside)
 
 
 class TestPipes:
@@ -231,4 +249,6 @@ def test_a_wrong_command_line_does_nothing_and_says_why(
     ended = run_cli(*shlex.split(line))
     assert (ended.exit_code, ended.stdout, list(tmp_path.iterdir())) == (2, "", []), ended.output
     assert len(ended.stderr) < 600
-    assert words in " ".join(word for word in ended.stderr.split() if word != "│")
+    said = " ".join(word for word in ended.stderr.split() if word != "│")
+    assert words in said
+    assert "Did you mean" not in said or "lists them" not in said
