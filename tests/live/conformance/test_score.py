@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from harness.live.conformance.score import grade_reply, is_refused, reply_error
+from harness.live.conformance.score import (
+    Score,
+    explain_nothing_asked,
+    grade_reply,
+    is_refused,
+    reply_error,
+    score_table,
+)
 from harness.live.http import ServerReply
 from harness.verify.read_files import read_recording
 from tests.support.recordings import HI, exchange, over_http, write_jsonl
@@ -68,3 +75,22 @@ def test_a_refusal_in_a_stream_has_the_error_of_its_event(reply: Reply) -> None:
 def test_an_error_in_another_form_is_its_own_message(reply: Reply) -> None:
     assert reply_error(reply(400, {"detail": "No."})) == {"status": 400, "message": {"detail": "No."}}
     assert reply_error(reply(0, None, "connection refused")) == {"status": 0, "message": "connection refused"}
+
+
+def test_each_outcome_counts_once_and_any_but_the_best_is_a_finding() -> None:
+    score = Score("http://a/v1", "gpt-4.1")
+    score.left_out["time has to pass"] = 2
+    nothing = "nothing was judged: no question to http://a/v1 was answered: 2 × time has to pass."
+    assert explain_nothing_asked(score) == nothing
+    for kind, outcome in (("refusal", "words"), ("refusal", "code"), ("accept", "taken"), ("accept", "refused")):
+        score.add_outcome(kind, "tools", outcome, {})
+    assert (score.refusals, score.accepts) == (
+        {"tools": {"words": 1, "code": 1}},
+        {"tools": {"taken": 1, "refused": 1}},
+    )
+    assert [finding["outcome"] for finding in score.findings] == ["code", "refused"]
+    assert explain_nothing_asked(score) == ""
+    names, asked, good, *_ = (list(column.cells) for column in score_table(score).columns)
+    rows = list(zip(names, asked, good, strict=True))
+    assert rows[:2] == [("refuses  tools", "2", "83 %"), ("accepts  tools", "2", "50 %")]
+    assert ("refuses", "2", "83 %") in rows
