@@ -186,15 +186,6 @@ class TestARecorder:
             assert child.wait(30) == 0
         assert recorded(file) == 1
 
-    def test_a_recorder_beside_another_one_is_refused(self, live, file):
-        with recorder(live, file, asking(1, rest=30)) as first:
-            assert soon(lambda: in_journal(file) == 1)
-            code, errors = record(live, file, asking())
-            assert (code, errors.count("\n")) == (2, 2)  # the message, and where the manual tells more
-            assert f"{file}: another recorder is writing this cassette. Wait for it, or record into another" in errors
-            first.terminate()
-            assert result(first)[0] == 128 + signal.SIGTERM
-
     def test_a_recorder_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
         with recorder(live, tmp_path, asking(1, rest=30)) as first:
             assert soon(lambda: left_in(tmp_path))

@@ -11,8 +11,8 @@ from openai.lib.responses_websocket import (
     ResponsesWebSocketSession,
 )
 
-from harness.items import function_call, message
-from tests.support.clients.programs import MODEL, WEATHER, outputs
+from harness.items import message
+from tests.support.clients.programs import MODEL
 
 ENDS = ("response.completed", "error", "response.steer.failed")
 GPT6 = "gpt-6-astra"
@@ -47,18 +47,6 @@ def test_a_response_is_streamed_event_by_event(mock, client):
     assert client.responses.retrieve(events[-1].response.id).output_text == "Hello."
 
 
-def test_a_chain_of_what_is_not_stored_lives_as_long_as_its_connection(mock, client):
-    mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
-    with client.responses.connect() as connection:
-        first = ask(connection, input="Weather?", tools=[WEATHER], store=False).response
-        second = ask(connection, input=outputs(first), previous_response_id=first.id, store=False).response
-    assert second.output_text == "4 degrees."
-    with mock.refuses("previous_response_not_found"), client.responses.connect() as connection:
-        refused = ask(connection, previous_response_id=second.id, store=False)
-    assert (refused.status, refused.error.code) == (400, "previous_response_not_found")
-    assert [exchange.request.method for exchange in mock.exchanges] == ["WS"] * 3
-
-
 def test_an_event_that_nobody_handles_is_raised_by_the_dispatcher(mock, client):
     with mock.refuses("previous_response_not_found"), client.responses.connect() as connection:
         connection.response.create(model=MODEL, input="hi", previous_response_id="resp_x")
@@ -78,15 +66,6 @@ def test_lanes_are_distinguished(mock, client):
             lane.send({"type": "response.create", "model": MODEL, "input": text})
         texts = [lane.get_final_response(timeout=10).output_text for lane in lanes.values()]
     assert texts == ["A plan.", "No risks."]
-
-
-def test_a_warm_up_prepares_the_first_turn(mock, client):
-    mock.script(message("Hello."))
-    with client.responses.connect() as connection:
-        connection.send({"type": "response.create", "model": MODEL, "instructions": "Be kind.", "generate": False})
-        warm = answered(connection)[-1].response
-        first = ask(connection, previous_response_id=warm.id).response
-    assert (warm.output, first.output_text) == ([], "Hello.")
 
 
 def test_a_steered_response_is_followed_by_another(mock, client):
