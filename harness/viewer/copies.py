@@ -187,8 +187,7 @@ def write_test(case: ShownCase, fork: Fork | None = None) -> str:
         step = _show_step(shown, pool, is_kept=fork is not None and shown.number <= fork.kept)
         body = _with_ids(bodies.get(shown.number, step.body), ids, used)
         steps[shown.number] = replace(step, body=body, path=_path_with_ids(step.path, ids, used))
-        if shown.status < 400:
-            ids = {**_ids_of(as_object(pool.value(shown.answer)), step), **ids}
+        ids = {**_ids_of(as_object(pool.value(shown.answer)), step), **ids}
     steps = {number: step if step.name in used else replace(step, name="") for number, step in steps.items()}
     title = _one_line(case.row.name).replace("\\", "\\\\").replace('"""', "'''").rstrip('"') or "A case."
     waiting = [pool.value(turn.lines) for turn in case.waiting if turn.lines and fork]
@@ -346,7 +345,7 @@ def _test(exchange: Exchange, turn: Lines, rule: str, written: str) -> str:
         error=error_of(status, exchange.answer.events or ()),
     )
     said = [line["message"] for line in turn if isinstance(line, dict) and "message" in line]
-    if status < 400 and step.is_create and not step.is_stream and len(said) == len(turn) == 1:
+    if step.is_create and not step.is_stream and len(said) == len(turn) == 1:
         step = replace(step, name="response")
     end = f"assert response.output_text == {python_value(said[0])}" if step.name else ""
     part = WrittenPart([step], written=[written] if turn else ())

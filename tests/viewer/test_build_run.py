@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.report.report import RunFacts
-from harness.viewer.build_run import assemble_run, collect_facts, compare_runs, pair_cases
+from harness.examine.results import report_results
+from harness.report.report import Report, RunFacts
+from harness.viewer.build_run import assemble_run, build_run, collect_facts, compare_runs, pair_cases
 from harness.viewer.compared import Comparison
 from harness.viewer.page_data import CaseRow, Outcome, Run, ShownCause, ShownCell, ShownExamination
+from tests.support.examined import cell, results
 
 
 def case(id: str, outcome: Outcome = "passed", *groups: str) -> CaseRow:
@@ -141,6 +143,12 @@ class TestExaminations:
             ConfigError, match=f"only the {'earlier ' if swapped else ''}run is an examination of clients"
         ):
             compare_runs(run, earlier, "before")
+
+
+def test_a_run_of_tests_has_a_coverage_and_an_examination_has_none() -> None:
+    tests, examined = build_run(Report())[0], build_run(report_results(results(cell("a/one"))))[0]
+    assert (bool(tests.coverage), tests.examination) == (True, None)
+    assert (bool(examined.coverage), bool(examined.examination)) == (False, True)
 
 
 def test_a_run_names_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,21 @@ def test_it_has_the_script_and_the_calls_of_the_client(asked: Asked) -> None:
         "        previous_response_id=answer_1.id,",
         "    )",
     ]
+
+
+def test_it_leaves_out_websockets_and_what_a_route_answered(asked: Asked) -> None:
+    for input in ("a", "b", "c"):
+        asked.ask(input)
+    case = asked.show("passed")
+    first, second, third = case.exchanges
+    left = replace(case, exchanges=[replace(first, method="WS"), replace(second, routed=True), third])
+    assert re.findall('input="(.)"', write_test(left)) == ["c"]
+
+
+def test_it_reads_the_id_of_a_stream_in_its_last_event(asked: Asked) -> None:
+    asked.mock.script("a", "b")
+    asked.ask("hi", previous_response_id=asked.ask("hi", stream=True)["id"])
+    assert "previous_response_id=answer_1.response.id" in write_test(asked.show("passed"))
 
 
 @pytest.mark.slow
