@@ -194,10 +194,12 @@ class Sending(NamedTuple):
 OK = Answer(200, {"id": "resp_1", "object": "response", "status": "completed"})
 
 
-def refused(status: int, code: str | None = None, param: str | None = None, **headers: str) -> Answer:
+def refused(
+    status: int, code: str | None = None, param: str | None = None, *, type: str | None = None, **headers: str
+) -> Answer:
     """Build a refusal; `retry_after="2"` sets the header `retry-after`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(status, {"error": {"message": "No.", "code": code, "param": param}}, named)
+    return Answer(status, {"error": {"message": "No.", "type": type, "code": code, "param": param}}, named)
 
 
 def streamed(count: int = 5, *, cut: bool = False, ended: bool = True, first: int = 0) -> Answer:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from harness.analysis.client_mistakes.retries import FINAL_CODES
+from harness.analysis.client_mistakes.retries import is_out_of_quota
 from harness.api.http.dialects import API_ROOTS, FOUNDRY, OPENAI, Upstream, provider_of_host
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.cassettes.format.interaction import Interaction
@@ -143,7 +143,7 @@ class Sender:
         if status == 401 and with_key:
             message = redact(str(facts.error.get("message")))
             raise UpstreamError(f"{where} refuses the key: {message} Use a valid key.")
-        if status == 429 and facts.error.get("code") in FINAL_CODES:
+        if status == 429 and is_out_of_quota(facts.error):
             raise UpstreamError(f"{where}: the account is out of credit. Add some; recordings so far are kept.")
         self._answered = self._answered or not failed
 

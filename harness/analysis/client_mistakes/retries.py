@@ -13,7 +13,7 @@ from harness.analysis.client_mistake import (
     streamed,
 )
 from harness.analysis.retries import RETRYABLE, RequestKey, Retry, asked_delay, counted_retries, failure_of, request_key
-from harness.core.exchange import Answer, Exchange, answer_error
+from harness.core.exchange import Answer, Exchange, Json, answer_error
 from harness.core.json_values import as_object
 
 Headers = frozenset[tuple[str, str]]
@@ -28,8 +28,8 @@ CONFLICT = 409
 """The status after which a retry helps only sometimes."""
 UNANSWERED = 418
 """The status with which the harness reports that it has no answer."""
-FINAL_CODES = ("credit_balance_exhausted", "insufficient_quota", "billing_hard_limit_reached")
-"""The codes of a 429 that waiting does not cure."""
+FINAL_ERRORS = ("insufficient_quota", "billing_hard_limit_reached")
+"""What the `type` or the `code` of a 429 is if waiting does not cure it; another code then says which limit it is."""
 TOLERANCE = 0.05
 """Seconds by which a client may retry too early, because clocks and timers are no more precise."""
 MOST_RETRIES = 5
@@ -45,9 +45,14 @@ _COUNTED = {"x-stainless-retry-count": "1"}
 
 def _is_final(exchange: Exchange) -> bool:
     """Return whether a retry would be refused in the same way."""
-    status, code = exchange.status, answer_error(exchange).get("code")
+    status = exchange.status
     is_of_the_request = 400 <= status < 500 and status not in RETRYABLE
-    return _forbids_retry(exchange) or is_of_the_request or (status == 429 and code in FINAL_CODES)
+    return _forbids_retry(exchange) or is_of_the_request or (status == 429 and is_out_of_quota(answer_error(exchange)))
+
+
+def is_out_of_quota(error: Json) -> bool:
+    """Return whether an error says that credit or a spending limit is used up."""
+    return any(error.get(name) in FINAL_ERRORS for name in ("type", "code"))
 
 
 def _forbids_retry(exchange: Exchange) -> bool:
@@ -64,6 +69,7 @@ def _forbids_retry(exchange: Exchange) -> bool:
         seen(refused(400), refused(400)),
         seen(refused(401), Sending(0.5, refused(401), headers=_COUNTED)),
         seen(refused(429, "insufficient_quota"), refused(429, "insufficient_quota")),
+        seen(*[refused(429, "project_spend_limit_exceeded", type="insufficient_quota")] * 2),
         seen(refused(500, x_should_retry="false"), OK),
         seen(refused(400), refused(400), Sending(3, refused(400))),
         seen(refused(401), Sending(1, refused(401), body={"client_metadata": {"attempt": "2"}})),
