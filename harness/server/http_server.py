@@ -202,7 +202,7 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        keep_alive: bool = True,
+        keep_alive: bool,
         listening: socket.socket | None = None,
         access: ControlAccess | None = None,
         tls: ServerContext | None = None,

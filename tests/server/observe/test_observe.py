@@ -135,6 +135,11 @@ class TestAnAnswer:
         assert str((watched.span.attributes or {})["gen_ai.response.id"]).startswith("resp_")
         assert watched.samples["harness_streams_total", "POST /responses"] == 1
 
+    def test_a_request_without_a_model_is_logged_without_one(self, watched: Watched, url: str) -> None:
+        ask(url, {"input": "hi"})
+        assert watched.logged[0]["model"] is None
+        assert "gen_ai.request.model" not in (watched.span.attributes or {})
+
     def test_a_refusal_is_logged_with_its_rule(self, watched: Watched, url: str) -> None:
         assert ask(url, UNPAIRED)[0] == 400
         rule = watched.logged[0]["rule"]
