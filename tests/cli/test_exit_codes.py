@@ -1,5 +1,6 @@
 """The exit codes of every command, as the page "The command line" lists them."""
 
+import errno
 import os
 import re
 import signal
@@ -8,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 
 from harness.cli import COMMANDS
 from harness.cli.drift import confirm_cost
-from harness.cli.program import ExitCode
+from harness.cli.program import ExitCode, exit_with_problem
 from harness.core.errors import ConfigError
 from tests.support.checked import accept_everything
 from tests.support.command_line import run_cli
@@ -111,6 +113,15 @@ def test_the_page_lists_every_command_and_every_code() -> None:
 def test_an_unknown_option_is_a_mistake(command: str) -> None:
     result = run_cli(command, "--nosuch")
     assert (result.exit_code, "No such option: --nosuch" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("number", "ends"), [(errno.ENOSPC, typer.Exit), (errno.ENOENT, FileNotFoundError)], ids=["full disk", "another"]
+)
+def test_a_full_disk_is_no_crash(number: int, ends: type[Exception], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ends), exit_with_problem():
+        raise OSError(number, os.strerror(number), "a.yaml")
+    assert ("responses-harness: a.yaml: cannot be written: " in capsys.readouterr().err) is (ends is typer.Exit)
 
 
 def test_who_declines_the_cost_has_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

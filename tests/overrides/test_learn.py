@@ -112,6 +112,11 @@ class TestWhatTheApiRefused:
         printed = learn(refused("'truncation' is off: no truncation.", "truncation", truncation="auto"))
         assert "refused: 400 '{path}' is off: no truncation." in printed
 
+    def test_holds_for_null_as_for_a_name(self, learn: Learn) -> None:
+        printed = learn(refused("No.", "truncation", "no", truncation=None))
+        assert "refused: 400 No. (models gpt-4.1; truncation: null)" in printed
+        assert (verdict(truncation=None), verdict(truncation="auto")) == ("No.", "")
+
     def test_becomes_a_refusal_in_its_words(self, learn: Learn) -> None:
         said = "Unsupported value: 'auto' is not supported with the 'gpt-4.1' model."
         printed = learn(refused(said, "truncation", "unsupported_value", truncation="auto"))
@@ -335,6 +340,31 @@ class TestTheFileOfTheUser:
         assert (result.exit_code, Path("contract.yaml").read_text()) == (2, "format: 1\nexemption: []\n")
         assert "contract.yaml:2: no member 'exemption'. Did you mean 'exemptions'?" in result.stderr
 
+    @pytest.mark.parametrize(
+        ("settings", "problem"),
+        [
+            ("[tool.harness]\ncontract = 3", "pyproject.toml: [tool.harness] contract is the name of a file, got 3."),
+            (
+                "[tool.harness]\ncontrct = 'a'",
+                "pyproject.toml: [tool.harness] has no 'contrct'. Did you mean 'contract'?",
+            ),
+            ("[tool]\nharness = 3", "pyproject.toml: [tool.harness] is a table, got 3."),
+            ("[tool.harness]\ncontract = '", "pyproject.toml: not readable: "),
+            ("[tool.harness]\ncontract = " + "[" * 5_000, "pyproject.toml: not readable: "),
+            ("[tool.harness]\ncontract = " + "9" * 5_000, "pyproject.toml: not readable: "),
+            ("[tool.harness]\ncontract = 0x" + "f" * 5_000, "is the name of a file, got 'an integer of"),
+            ("[tool.harness]\ncontract = 'none.yaml'", "none.yaml: cannot be read: No such file or directory."),
+        ],
+        ids=["a number", "misspelt", "no table", "an open quote", "deep", "a long number", "hexadecimal", "no file"],
+    )
+    def test_a_mistake_in_the_settings_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, problem: str
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("pyproject.toml").write_text(settings)
+        result = run_cli("rules")
+        assert (result.exit_code, problem in result.stderr) == (2, True), result.stderr
+
     def test_one_that_cannot_be_written_is_an_error(self, learn: Learn) -> None:
         learn(BLUE)
         result = run_cli("learn", "--contract", TAPE / "own.yaml", TAPE)
@@ -406,6 +436,14 @@ class TestWhatIsNoEvidence:
         )
         assert [refusal.error.message for refusal in contract().refusals] == ["b", "c", "a"]
         assert "no longer needed: contract.yaml:6: unknown_parameter does not apply at colour (colour: text)" in printed
+
+    def test_a_refusal_of_what_newer_recordings_show_taken_goes(self, learn: Learn) -> None:
+        Path("contract.yaml").write_text(
+            "format: 1\nrefusals:\n- error: {status: 400, message: a}\n  instead: unknown_parameter\n"
+            "  when: [{at: colour, is: [text]}]\n"
+        )
+        assert "no longer needed: contract.yaml:3: refused: 400 a (colour: text)" in learn(BLUE)
+        assert contract().refusals == ()
 
 
 class TestABundle:
