@@ -1,6 +1,5 @@
 """ASGI types, and the keys and scope members that this server adds."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -17,15 +16,3 @@ STOPPING = "stopping"
 """The key in a scope's `state` that appears when the server is about to stop: endless streams must end now."""
 EVENTS = "events"
 """The member of a body message that says how many events of a stream have been sent so far, this message included."""
-
-
-def connection_scope(transport: asyncio.Transport) -> Scope:
-    """Build the part of the scope that all requests of a connection share."""
-    ends = (transport.get_extra_info(name) for name in ("sockname", "peername"))
-    server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
-    return {
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "scheme": "https" if transport.get_extra_info("sslcontext") else "http",
-        "server": server,
-        "client": client,
-    }

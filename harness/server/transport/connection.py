@@ -19,11 +19,10 @@ from uvicorn.server import ServerState
 from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
 from harness.core.exchange import ReceivedRequest
-from harness.core.headers import header_pairs
 from harness.core.limits import COLLECTED_ANSWERS, collect_new_garbage
-from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope, connection_scope
+from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope
 from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, Service
-from harness.server.transport.framing import Headers, encode_text
+from harness.server.transport.framing import Headers, decode_headers, encode_text
 from harness.server.transport.request_parser import (
     BEGIN,
     END,
@@ -43,10 +42,7 @@ MOST_AT_ONCE = 8
 TOO_SLOW = "The request did not become whole in time."
 
 
-@lru_cache(maxsize=8)
-def _decode(headers: tuple[tuple[bytes, bytes], ...]) -> Headers:
-    pairs = header_pairs(headers)
-    return tuple([name for name, _ in pairs]), tuple([value for _, value in pairs])
+_decode_again = lru_cache(maxsize=8)(decode_headers)
 
 
 def _do_nothing() -> None:
@@ -225,11 +221,19 @@ class HttpConnection(asyncio.Protocol):
     @property
     def first_headers(self) -> Headers:
         """The headers that start every answer; the server replaces them once a second."""
-        return _decode(tuple(self._server_state.default_headers))
+        return _decode_again(tuple(self._server_state.default_headers))
 
     @cached_property
     def _scope(self) -> Scope:
-        return {"root_path": self._config.root_path, **connection_scope(self.transport)}
+        ends = (self.transport.get_extra_info(name) for name in ("sockname", "peername"))
+        server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
+        return {
+            "root_path": self._config.root_path,
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "scheme": "https" if self.transport.get_extra_info("sslcontext") else "http",
+            "server": server,
+            "client": client,
+        }
 
     def _answer_next(self) -> None:
         """Answer the requests in their order, until one has not arrived in full or its answer has to wait."""

@@ -19,10 +19,16 @@ from typing import Any, Protocol
 from harness.answers.encode import encode_body
 from harness.core.delivery import SendRecord
 from harness.core.exchange import Answer, OnDisk, ReceivedRequest
-from harness.core.headers import ENCODING
 from harness.core.limits import MAX_BODY_SIZE
 from harness.server.transport.asgi_types import EVENTS, Message, Receive, Scope, Send
-from harness.server.transport.framing import CONTINUE, AnswerFraming, BodyFraming, Headers, plan_framing
+from harness.server.transport.framing import (
+    CONTINUE,
+    AnswerFraming,
+    BodyFraming,
+    Headers,
+    decode_headers,
+    plan_framing,
+)
 from harness.server.transport.request_parser import RequestHead
 
 MOST_UNREAD = 64 * 1024
@@ -297,9 +303,7 @@ class HttpExchange:
             return
         kind = message["type"]
         if self.state is PENDING and kind == "http.response.start":
-            headers = message.get("headers", ())
-            names = [name.decode(ENCODING) for name, _ in headers]
-            self._send_head(message["status"], (*names,), tuple([value.decode(ENCODING) for _, value in headers]))
+            self._send_head(message["status"], *decode_headers(message.get("headers", ())))
         elif self.state is STARTED and kind == "http.response.body":
             self._send_part(message.get("body", b""), more=message.get("more_body", False))
             if EVENTS in message:

@@ -1,13 +1,13 @@
 """HTTP/1.1 as bytes: the head of an answer, and its body framed as the head says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
 
-from harness.core.headers import ENCODING
+from harness.core.headers import ENCODING, header_pairs
 
 Headers = tuple[tuple[str, ...], tuple[str, ...]]
 """The names of headers in the order in which they are sent, and their values."""
@@ -62,6 +62,12 @@ class AnswerFraming(NamedTuple):
             end = b"" if more else b"0\r\n\r\n"
             return b"%b%x\r\n%b\r\n%b" % (head, len(body), body, end) if body else head + end
         return head + body
+
+
+def decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Decode headers, with lower-case names."""
+    pairs = header_pairs(headers)
+    return tuple([name for name, _ in pairs]), tuple([value for _, value in pairs])
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from email.utils import formatdate
 from enum import Enum, auto
 from http import HTTPStatus
@@ -22,8 +22,9 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
+from harness.core.headers import header_pairs
 from harness.server.transport.asgi_types import Message, Scope
-from harness.server.transport.framing import PHRASES
+from harness.server.transport.framing import PHRASES, encode_text
 
 CLOSE_SECONDS = 10.0
 """Seconds that a client has to answer a closing frame."""
@@ -31,15 +32,12 @@ PING_SECONDS = 20.0
 """Seconds between two pings, and those a client has to answer one."""
 SERVICE_RESTART, INTERNAL_ERROR, NO_CODE, ABNORMAL = 1012, 1011, 1005, 1006
 _LOGGER = logging.getLogger("uvicorn.error")
-_WHY_NOT = (
-    b"This request cannot become a WebSocket: it has a body, a header of more than 8 kB, more than 128 headers, "
-    b"or an address or a header of the handshake that is not ASCII."
+NOT_AN_UPGRADE = encode_text(
+    HTTPStatus.BAD_REQUEST,
+    "This request cannot become a WebSocket: it has a body, a header of more than 8 kB, more than 128 headers, "
+    "or an address or a header of the handshake that is not ASCII.",
 )
 _HANDSHAKE_HEADERS = (b"connection:", b"upgrade:", b"sec-websocket-")
-NOT_AN_UPGRADE = (
-    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
-    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_WHY_NOT), _WHY_NOT)
-)
 
 
 class _ClientLeft(OSError):
@@ -238,7 +236,7 @@ class WebSocketProtocol(asyncio.Protocol):
         if self._is_lost or (self.state is CLOSING and kind != "websocket.http.response.body"):
             raise _ClientLeft
         if kind == "websocket.http.response.start":
-            self._refusal = message["status"], Headers(_decode_headers(message.get("headers", ())))
+            self._refusal = message["status"], Headers(header_pairs(message.get("headers", ())))
         elif kind == "websocket.http.response.body":
             self._refuse(message.get("body", b""))
         elif kind == "websocket.accept":
@@ -251,9 +249,7 @@ class WebSocketProtocol(asyncio.Protocol):
     def _accept(self, message: Message) -> None:
         assert self._handshake
         del self._handshake.headers["Date"]
-        self._handshake.headers.update(
-            _decode_headers((*self._server_state.default_headers, *message.get("headers", ())))
-        )
+        self._handshake.headers.update(header_pairs((*self._server_state.default_headers, *message.get("headers", ()))))
         if subprotocol := message.get("subprotocol"):
             self._handshake.headers["Sec-WebSocket-Protocol"] = subprotocol
         self.state = OPEN
@@ -294,10 +290,6 @@ def _to_message(data: bytes, is_text: bool) -> Message:
         return {"type": "websocket.receive", **({"text": data.decode()} if is_text else {"bytes": data})}
     except UnicodeDecodeError:
         return {"type": "websocket.receive", "bytes": data}
-
-
-def _decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
 
 
 def _is_ascii_handshake(head: bytes) -> bool:
