@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import inspect
 import json
 import re
 import struct
@@ -241,6 +242,11 @@ class TestAFunction:
     def test_a_function_that_returns_no_answer_is_reported(self, made: Any) -> None:
         answer = ask(routed(lambda request: made))
         assert (answer.status, answer.body["error"]["message"][:30]) == (418, "route('POST', '/embeddings'): ")
+
+    def test_a_function_that_returns_a_coroutine_is_reported_and_the_coroutine_is_closed(self) -> None:
+        made = asyncio.sleep(0)
+        assert "is async. Pass a plain function." in ask(routed(lambda request: made)).body["error"]["message"]
+        assert inspect.getcoroutinestate(made) == inspect.CORO_CLOSED
 
     def test_a_function_may_be_a_generator_of_bytes(self) -> None:
         def speak(request: Request) -> Any:

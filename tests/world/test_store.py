@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from harness.core.registry import BOUNDED_TABLES
 from harness.items.transcript import EMPTY_CHAIN, ItemChain
 from harness.world.store import empty_store
 from tests.support.in_process import Client
@@ -42,6 +43,14 @@ class TestAChain:
                 sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
         assert sizes[1] < 2.5 * sizes[0]
+
+
+def test_tables_of_other_packages_keep_their_newest_entries_where_responses_are_limited() -> None:
+    store = empty_store()
+    [name, *_] = BOUNDED_TABLES
+    store.declared[name] = {str(number): number for number in range(21)}
+    store.keep_newest_besides(2)
+    assert [*store.declared[name].values()] == [*range(1, 21)]
 
 
 def test_a_chain_outlives_the_responses_it_goes_through() -> None:

@@ -36,17 +36,21 @@ def create(api: MockApi, **members: Any) -> tuple[SocketSession, Sequence[Json]]
 
 def opened() -> tuple[MockApi, SocketSession, str]:
     """Return a mock, a connection, and the id of the response that waits on it for an output and an approval."""
-    api = MockApi(fallback=lambda request: [message("ok")])
-    mock = api.open(KEY)
+    api = MockApi()
     asked = mcp_approval_request("prod", "deploy", {})
-    mock.script([function_call("f", "{}", call_id="call_1"), asked, completed(awaits_outputs=True, off_schema=True)])
+    turn = [function_call("f", "{}", call_id="call_1"), asked, completed(awaits_outputs=True, off_schema=True)]
+    api.open(KEY).script(turn, message("ok"))
     session, events = create(api, tools=[*functions("f"), APPROVED])
     return api, session, events[0]["response"]["id"]
 
 
-def inject(session: SocketSession, response: Any, items: Any, **members: Any) -> list[str]:
+def injected(session: SocketSession, response: Any, items: Any, **members: Any) -> Sequence[Json]:
     body = {"type": "response.inject", "response_id": response, "input": items, **members}
-    return [event["type"] for event in session.receive(orjson.dumps(body))]
+    return session.receive(orjson.dumps(body))
+
+
+def inject(session: SocketSession, response: Any, items: Any, **members: Any) -> list[str]:
+    return [event["type"] for event in injected(session, response, items, **members)]
 
 
 def test_it_waits_for_approvals_too() -> None:
@@ -57,7 +61,12 @@ def test_it_waits_for_approvals_too() -> None:
     ]
     assert api.worlds[KEY].exchanges[1].request.body["previous_response_id"] == id
     approval = {"type": "mcp_approval_response", "approval_request_id": stored["id"], "approve": False}
-    assert inject(session, id, [approval])[-1] == "response.completed"
+    events = injected(session, id, [approval])
+    start = events[0]["sequence_number"]
+    assert [event["sequence_number"] for event in events] == [*range(start, start + len(events))]
+    usage = events[-1]["response"]["usage"]
+    assert usage["input_tokens"] + usage["output_tokens"] == usage["total_tokens"]
+    assert events[-1]["type"] == "response.completed"
 
 
 def test_outputs_for_a_response_that_there_is_not_come_back_in_an_event_of_their_own() -> None:
