@@ -333,10 +333,11 @@ class Trial:
         found = self.measured.tests_of(change, only_beside=only_beside)
         tests = [test for test in found if test not in self.unreliable]
         while tests and (failing := fails(change, tests)):
-            if failing not in tests or not fails(None, [failing]):
+            known = failing in tests
+            if not fails(None, [failing] if known else tests[:1]):
                 return failing
-            self.unreliable.add(failing)
-            tests = tests[tests.index(failing) + 1 :]
+            self.unreliable |= {failing}
+            tests = tests[tests.index(failing) + 1 :] if known else []
         return ""
 
 
@@ -401,7 +402,10 @@ def report(change: Change, notice: str) -> None:
 
 def find_survivors(changes: list[Change], folders: list[str], *options: str) -> list[Change]:
     """Return the changes that none of the tests notices which options select in folders."""
-    _, (measured, noticed) = in_child(lambda: try_in_forks(changes, [*options, *folders]), seconds=36_000)
+    _, tried = in_child(lambda: try_in_forks(changes, [*options, *folders]), seconds=36_000)
+    if isinstance(tried, str):
+        sys.exit(f"{' '.join(folders)}: {tried}")
+    measured, noticed = tried
     for name in measured.modules:  # so that no process has to import them
         with suppress(Exception):
             import_module(name)

@@ -264,6 +264,19 @@ class TestAServer:
             chat.say("Who?")
         assert len(asked) == 1
 
+    @pytest.mark.parametrize("at_the_end", [True, False])
+    def test_a_server_may_leave_the_items_out_of_the_end_of_a_stream(self, at_the_end: bool) -> None:
+        said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
+        done = {"type": "response.output_item.done", "item": said if not at_the_end else {**said, "content": []}}
+        end = {"type": "response.completed", "response": {"id": "resp_1", "output": [said] if at_the_end else []}}
+
+        async def create(request: Request) -> Any:
+            return StreamingResponse([encode_events([done, end])], media_type="text/event-stream")
+
+        with served(create) as url, Chat(url, "key") as chat:
+            reply = chat.say("Who?")
+        assert (reply.text, [*reply.items]) == ("Hi.", [said])
+
     def test_a_server_whose_stream_has_no_end_is_an_error(self) -> None:
         async def create(request: Request) -> Any:
             told = [{"type": "response.created", "response": {}}] if (await request.json())["model"] == "one" else []

@@ -173,6 +173,21 @@ def test_mcp_servers_are_configured(tmp_path: Path, name: str) -> None:
     assert variables["HOME"] == str(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("codex", ["danger-full-access", "read-only"]),
+        ("copilot", ["COPILOT_ALLOW_ALL", "COPILOT_OFFLINE"]),
+        ("opencode", ['"permission": "allow"', '"bash": "ask"']),
+    ],
+)
+def test_commands_need_approval_on_demand(tmp_path: Path, name: str, words: list[str]) -> None:
+    approving, asking = words
+    assert approving in configured(name, tmp_path / "a")[0]
+    told, _ = configured(name, tmp_path / "b", approves=False)
+    assert (approving in told, asking in told) == (False, True)
+
+
 @pytest.mark.parametrize("name", ["pi", "cline", "code-puppy", "mini"])
 @pytest.mark.parametrize(
     ("setup", "problem"), [({"mcp": SERVERS}, "has no MCP servers"), ({"approves": False}, "approves every command")]

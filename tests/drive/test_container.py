@@ -111,6 +111,7 @@ def test_a_container_whose_health_never_ends_is_given_up_and_removed(docker, mon
     assert [mount["bind"] for mount in docker.made.options["volumes"].values()] == [inside]
     assert docker.made.environment["HARNESS_CONTROL_TOKEN"] == container.control_token
     assert docker.made.status == "removed"
+    assert [*docker.made.options["ports"]] == ["9"]
 
 
 @pytest.mark.slow
