@@ -1,5 +1,6 @@
 """Every rule, by its own examples: each is sent through the whole mock and must earn exactly this rule's words."""
 
+import re
 from itertools import chain
 
 import pytest
@@ -37,6 +38,30 @@ def assert_is_accepted(case: Case) -> None:
     operation, _, _ = find_operation(method, path.partition("?")[0])
     if operation and operation.answer_schema:
         assert check_answer(operation.answer_schema, played.answer.body) is None
+
+
+STATUSES = {
+    401: "401 PermissionDenied invalid_api_key missing_scope auth_missing token_invalid",
+    403: "AuthenticationTypeDisabled preview_feature_required session_not_accessible",
+    404: "404 DeploymentNotFound NotFound UserError not_found session_not_found unknown_url model_path_not_found",
+    405: "wrong_method",
+    409: "AgentNotCodeBased conflict",
+    424: "http_error",
+    429: "credit_balance_exhausted insufficient_quota rate_limit_exceeded too_many_requests",
+    500: "server_error",
+    503: "server_is_overloaded",
+}
+"""The statuses of codes, or of rules whose error has none of its own; all others are 400."""
+_ABSENT = re.compile(r"^Invalid URL|No such|[Nn]ot [Ff]ound|not exist|No .* found")
+
+
+def test_a_refusal_has_the_status_of_its_code() -> None:
+    of = {name: status for status, names in STATUSES.items() for name in names.split()}
+    for rule in RULES.values():
+        message, code = rule.error.message, rule.error.code
+        is_absent = code is None and _ABSENT.search(message) and not re.search("tool|namespace", message)
+        known = of.get(rule.id) or of.get(str(code)) or (404 if is_absent else 400)
+        assert rule.error.status == known, rule.id
 
 
 def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:
