@@ -140,23 +140,17 @@ def test_a_token_that_is_not_sent_over_plain_http(run: Run) -> None:
 
 
 class TestATestWithoutRequests:
-    @pytest.mark.parametrize(
-        "body",
-        [
-            "import no_such_module",
-            "undefined",
-            "len()",
-            "raise RuntimeError('my own')",
-            "raise pytest_socket.SocketBlockedError()",
-        ],
-    )
     def test_a_test_without_requests_gets_no_hint_where_that_is_not_the_cause(
-        self, run: Run, pytester: pytest.Pytester, body: str
+        self, run: Run, pytester: pytest.Pytester
     ) -> None:
         pytester.makepyfile(pytest_socket="class SocketBlockedError(RuntimeError): ...")
         pytester.syspathinsert()
-        source = f"import pytest_socket\ndef test_it(mock):\n    mock.script(message('hi'))\n    {body}"
-        run(source).shows(failed=1).hides("*No request came*")
+        own = ("raise RuntimeError('my own')", "raise pytest_socket.SocketBlockedError()")
+        bodies = ("import no_such_module", "undefined", "len()", *own)
+        tests = [
+            f"def test_{at}(mock):\n    mock.script(message('hi'))\n    {body}\n" for at, body in enumerate(bodies)
+        ]
+        run("import pytest_socket\n" + "".join(tests)).shows(failed=5).hides("*No request came*")
 
     @pytest.mark.parametrize(
         "body", ["assert 0", "openai.OpenAI(base_url='http://127.0.0.1:9', max_retries=0).models.list()"]

@@ -102,8 +102,9 @@ def test_it(mock, openai_client):
     def test_a_refusal_of_the_contract_without_a_recording_its_source_is_the_line(self, run: Run) -> None:
         run(self.TEST.format(block="if True", value="disabled"), "--contract", "own.yaml").shows()
 
-    @pytest.mark.parametrize("text", ["yours_400_truncation", "yours", "with gpt-4.1"])
-    def test_a_refusal_of_the_contract_is_expected_by_its_id_its_area_and_its_words(self, run: Run, text: str) -> None:
-        block = f"with mock.refuses({text!r}), pytest.raises(openai.BadRequestError)"
+    def test_a_refusal_of_the_contract_is_expected_by_its_id_its_area_and_its_words(self, run: Run) -> None:
+        block = "with mock.refuses(text), pytest.raises(openai.BadRequestError)"
+        texts = "@pytest.mark.parametrize('text', ['yours_400_truncation', 'yours', 'with gpt-4.1'])\n"
         source = self.TEST.format(block=block, value="auto").replace("mock.script", "str")
-        run(source, "--contract", "own.yaml").assert_outcomes(passed=1)
+        source = texts + source.lstrip().replace("(mock, ", "(mock, text, ")
+        run(source, "--contract", "own.yaml").assert_outcomes(passed=3)

@@ -47,16 +47,16 @@ def test_it(mock):
     )
 
 
-@pytest.mark.parametrize("text", ["call_needs_output", "pairing", "No tool output found"])
-def test_a_test_expects_a_refusal_by_rule_area_or_text(run, text):
+def test_a_test_expects_a_refusal_by_rule_area_or_text(run):
     run(f"""{AGENT}
-def test_it(mock):
-    with mock.refuses({text!r}) as refused:
+@pytest.mark.parametrize("text", ["call_needs_output", "pairing", "No tool output found"])
+def test_it(mock, text):
+    with mock.refuses(text) as refused:
         agent()
     assert refused.exchange is mock.exchanges[1]
     assert refused.rule == "call_needs_output"
     assert refused.error["param"] == "input"
-""").shows("contract: 2 exchanges, 1 refusal expected, *", passed=1)
+""").shows("contract: 6 exchanges, 3 refusals expected, *", passed=3)
 
 
 def test_another_refusal_in_the_block_is_not_expected(run):
@@ -275,10 +275,12 @@ def test_refusals_that_the_account_causes_are_expected_and_others_are_not(run):
     run(ACCOUNT % ("gpt-4.1", 3)).shows("Request 1 was refused (400)*temperature*", failed=1)
 
 
-@pytest.mark.parametrize("option", ['"allow"', '["call_needs_output"]', '["tools", "pairing"]'])
-def test_a_marker_allows_refusals(run, option):
-    marker = f"@pytest.mark.harness(refusals={option})\n"
-    run(AGENT + marker + "def test_it(mock): agent()").shows("contract: 2 exchanges, 1 refusal expected, *", passed=1)
+def test_a_marker_allows_refusals(run):
+    options = ("allow", ["call_needs_output"], ["tools", "pairing"])
+    tests = [
+        f"@pytest.mark.harness(refusals={one!r})\ndef test_{at}(mock): agent()\n" for at, one in enumerate(options)
+    ]
+    run(AGENT + "".join(tests)).shows("contract: 6 exchanges, 3 refusals expected, *", passed=3)
 
 
 def test_a_marker_allows_no_other_rule_and_is_no_demand(run):

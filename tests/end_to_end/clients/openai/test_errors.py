@@ -3,7 +3,6 @@
 import openai
 import pytest
 
-from harness.core.account import RateLimit
 from tests.support.clients.programs import MODEL
 
 ASK = {"model": MODEL, "input": "hi"}
@@ -33,29 +32,6 @@ def test_a_refusal_is_a_typed_exception(mock, client, more, kind, status, param,
 def test_a_refused_stream_is_an_exception_before_the_first_event(mock, client):
     with pytest.raises(openai.BadRequestError, match="Unknown parameter: 'seed'"):
         client.responses.create(**ASK, stream=True, extra_body={"seed": 1})
-
-
-def test_an_unknown_key_is_an_authentication_error(mock, client):
-    with pytest.raises(openai.AuthenticationError) as caught:
-        client.with_options(api_key="sk-nobody-knows-this").responses.create(**ASK)
-    assert caught.value.code == "invalid_api_key"
-    assert "Incorrect API key provided: sk-nobod********this." in caught.value.message
-    assert mock.exchanges == []
-
-
-@pytest.mark.parametrize(
-    ("account", "kind", "code"),
-    [
-        ({"out_of_quota": True}, "insufficient_quota", "credit_balance_exhausted"),
-        ({"rate_limit": RateLimit(3, 3, 1)}, "requests", "rate_limit_exceeded"),
-        ({"rate_limit": RateLimit(30000, 29000, 2000, "tokens per min (TPM)")}, "tokens", "rate_limit_exceeded"),
-    ],
-)
-def test_limits_are_rate_limit_errors(mock, client, account, kind, code):
-    mock.organization(**account)
-    with pytest.raises(openai.RateLimitError) as caught:
-        client.responses.create(**ASK)
-    assert (caught.value.status_code, caught.value.type, caught.value.code) == (429, kind, code)
 
 
 def test_the_sdk_retries_a_failing_server_and_then_gives_up(mock, client):
