@@ -276,6 +276,7 @@ def test_the_end_of_an_unused_turn_is_named(mock, world, post):
         "route('POST', '/embeddings'): 200 {'data': []}",
         "route('POST', '/embeddings'): refusal",
     ]
+    assert unused_cause(world).what == "3 turns of the script and 2 answers of mock.route were never used."
 
 
 def test_a_turn_that_is_left_after_a_refusal_is_not_reported_beside_its_cause(mock, world, post):
