@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, is_response, required_calls
+from harness.analysis.collect_replies import ids_of_call, is_response, required_calls
 from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.limits import oldest_beyond
@@ -96,10 +96,9 @@ class _CallLedger:
             self._add_call(item, exchange.number)
 
     def _add_call(self, item: Json, exchange: int | None) -> None:
-        if (id := as_string(item.get("call_id"))) and item["type"] in ITEM_TYPES["calls"]:
-            self.calls.setdefault(
-                id, Call(item["type"], as_string(item.get("name")), id, call_arguments(item), exchange)
-            )
+        if id := as_string(item.get("call_id")):
+            made = Call(item["type"], as_string(item.get("name")), id, call_arguments(item), exchange)
+            self.calls.setdefault(id, made)
             self._call_ids.update((name, id) for name in ids_of_call(item))
 
     def _add_outputs(self, number: int, body: Json, previous: str | None) -> Counter[CallOutput]:

@@ -73,7 +73,8 @@ class TestBuilders:
         assert made.keys() == {"id", "type", "consent_link", "server_label"}
 
     def test_structured_outputs_are_any_json(self):
-        assert wire(structured_outputs(["a", 1]))["output"] == ["a", 1]
+        made = wire(structured_outputs(["a", 1]))
+        assert made == {"id": made["id"], "type": "structured_outputs", "output": ["a", 1]}
 
     def test_a_call_of_another_agent_has_its_label(self):
         assert wire(remote_function_call("helper", "ask"))["label"] == "helper"
