@@ -16,9 +16,10 @@ import os
 import sys
 import sysconfig
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial, wraps
+from traceback import walk_stack
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -174,12 +175,7 @@ def show_line(frame: FrameType, root: str) -> str:
 
 def frames_of(innermost: FrameType) -> list[FrameType]:
     """List the frames of a stack, innermost first."""
-    frame: FrameType | None = innermost
-    frames = []
-    while frame:
-        frames.append(frame)
-        frame = frame.f_back
-    return frames
+    return [frame for frame, _ in walk_stack(innermost)]
 
 
 @contextmanager
@@ -192,10 +188,10 @@ def note_caught_errors(refusals: RefusalLedger) -> Iterator[None]:
                 refusals.note_caught(_answer_headers(related))
 
     case = getattr(sys.modules.get("unittest.case"), "_AssertRaisesContext", None)
-    with ExitStack() as stack:
-        stack.enter_context(_replaced(pytest.ExceptionInfo, "fill_unfilled", lambda own: _noting_fill(own, note)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pytest.ExceptionInfo, "fill_unfilled", _noting_fill(pytest.ExceptionInfo.fill_unfilled, note))
         if case is not None:
-            stack.enter_context(_replaced(case, "__exit__", lambda own: _noting_exit(own, note)))
+            patch.setattr(case, "__exit__", _noting_exit(case.__exit__, note))
         yield
 
 
@@ -218,16 +214,6 @@ def _noting_exit(leave: Callable[..., Any], note: Callable[[BaseException | None
         return taken
 
     return leave_block
-
-
-@contextmanager
-def _replaced(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
-    own = getattr(owner, name)
-    setattr(owner, name, wrap(own))
-    try:
-        yield
-    finally:
-        setattr(owner, name, own)
 
 
 def _answer_headers(error: BaseException) -> Any:
