@@ -1,4 +1,4 @@
-"""Sends requests to the live API at the pace it allows, retries limited and failed requests, and estimates costs."""
+"""Sends requests to the live API, limited and failed ones again when it says so, and estimates costs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ MAX_LIMIT_SECONDS = 300.0
 """The longest wait in seconds; a longer limit, such as a daily quota, is not waited for."""
 MAX_UNANSWERED = 3
 """The number of consecutive unanswered requests after which no more are sent."""
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 _PROJECT = re.compile(r"/api/projects/[^/]+")
 
 
@@ -79,7 +78,6 @@ class Sender:
         self.live = live
         self.day = date.today().isoformat()
         self.calls = 0
-        self.waited = 0.0
         self._client = HttpClient(live.upstream.origin, live.key, timeout, max_attempts=1)
         self._timeout = timeout
         self._sleep = sleep
@@ -121,14 +119,8 @@ class Sender:
             delay = _retry_delay(facts, attempt)
             if delay is None:
                 break
-            self._wait(delay)
-        self._wait(_delay_before_next(facts.headers))
+            self._sleep(delay)
         return answer
-
-    def _wait(self, seconds: float) -> None:
-        if seconds > 0:
-            self.waited += seconds
-            self._sleep(seconds)
 
     def _raise_if_hopeless(self, facts: _PacingFacts, with_key: bool) -> None:
         where, status, fault = self.live.upstream.origin, facts.status, facts.fault
@@ -192,24 +184,6 @@ def _requested_delay(headers: Mapping[str, str]) -> float | None:
         except (KeyError, ValueError):
             continue
     return None
-
-
-def _delay_before_next(headers: Mapping[str, str]) -> float:
-    """Return the seconds until an exhausted rate limit is reset."""
-    exhausted = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
-    return min(
-        MAX_LIMIT_SECONDS,
-        max((_parse_duration(headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in exhausted), default=0.0),
-    )
-
-
-def _parse_duration(duration: str) -> float:
-    """Parse a duration such as `6m0s`, `1.5s` or `120ms` as seconds; 0 if it is invalid."""
-    match = _DURATION.fullmatch(duration)
-    if match is None:
-        return 0.0
-    hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
 
 
 DEFAULT_OUTPUT_TOKENS = 500
