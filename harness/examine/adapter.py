@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from types import MappingProxyType
@@ -42,11 +42,7 @@ class Declaration:
 
     def as_json(self) -> Json:
         """Return this declaration as JSON."""
-        lists = {name: sorted(getattr(self, name)) for name in ("areas", "features")}
-        rest = {name: list(getattr(self, name)) for name in ("states", "dialects", "streams")}
-        states_of = {feature: list(states) for feature, states in self.states_of.items()}
-        hosted = self.hosted and list(self.hosted)
-        return {"client": self.client, **lists, **rest, "states_of": states_of, "hosted": hosted}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, body: object) -> Declaration:

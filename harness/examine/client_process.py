@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ class ClientProcess:
 
     def do(self, task: Task, seconds: float) -> Done:
         """Let the client do a task and return the outcome. Raises Crashed or Hung without one."""
-        line, limits = json.dumps({"task": task.as_json()}) + "\n", _Limits(seconds)
+        line, limits = json.dumps({"task": asdict(task)}) + "\n", _Limits(seconds)
         try:
             self._write(line.encode(), limits)
             body, printed = self._read_object("outcome", limits)

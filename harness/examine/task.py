@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from harness.core.errors import Malformed, error_chain
@@ -101,13 +101,9 @@ class Task:
     base_url: str = ""
     api_key: str = ""
 
-    def as_json(self) -> Json:
-        """Return this task as JSON."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Task:
-        """Read a task from the JSON of `as_json`; unknown members are ignored."""
+        """Read a task from the JSON of its members; unknown members are ignored."""
         own = {name: value for name, value in body.items() if name in cls.__dataclass_fields__}
         kinds = {"agents": Agent, "tools": Tool, "approvals": UserAnswer}
         lists = {name: tuple(kind(**_tuples(entry)) for entry in own.get(name, ())) for name, kind in kinds.items()}
@@ -150,10 +146,6 @@ class Outcome:
     def text(self) -> str:
         """The last final answer; empty without any."""
         return self.texts[-1] if self.texts else ""
-
-    def as_json(self) -> Json:
-        """Return this outcome as JSON."""
-        return asdict(self)
 
     @classmethod
     def from_json(cls, body: object) -> Outcome:

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections import Counter
+from dataclasses import asdict
 from importlib import import_module
 from typing import Any, TextIO
 
@@ -68,7 +69,7 @@ async def _run(adapter: Adapter, task: Task, kept: Counter[str]) -> dict[str, An
     # One task of each kind may live as long as the process, since some clients have a background worker.
     leaked = sum(count - max(kept[name], 1) for name, count in left.items() if count > max(kept[name], 1))
     kept |= left
-    return {"outcome": outcome.as_json(), "leaked": leaked}
+    return {"outcome": asdict(outcome), "leaked": leaked}
 
 
 def _write(out: TextIO, value: dict[str, Any]) -> None:

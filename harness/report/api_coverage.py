@@ -5,7 +5,7 @@ suite that never sends a tool covers no rule about tools; a suite of valid reque
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import harness.foundry  # noqa: F401  (registers every operation and rule)
@@ -156,13 +156,13 @@ def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str], s
         return
     seen[key] = node, value
     node = deref(root, node)
-    found |= _rules_of_node(_SchemaNode(node))
+    found |= (_known_rules.get(id(node)) or _known_rules.setdefault(id(node), (node, _rules_of_node(node))))[1]
     if "anyOf" in node:
         key = node.get("x-key", "type")
         discriminator = value.get(key, node.get("x-default")) if isinstance(value, dict) else None
         kind = JSON_TYPES.get(type(value), "null")
         for branch in _matching_branches(
-            _SchemaNode(root), _SchemaNode(node), key, kind, discriminator if isinstance(discriminator, str) else None
+            root, node, key, kind, discriminator if isinstance(discriminator, str) else None
         ):
             _collect_schema_rules(root, branch, value, found, seen)
     if isinstance(value, dict):
@@ -175,35 +175,21 @@ def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str], s
             _collect_schema_rules(root, node["items"], member_value, found, seen)
 
 
-class _SchemaNode:
-    """A part of a schema as a cache key; schemas are loaded once and never change."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: Json) -> None:
-        self.node = node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SchemaNode) and self.node is other.node
-
-
-@lru_cache(maxsize=4096)
-def _matching_branches(
-    root: _SchemaNode, union: _SchemaNode, key: str, kind: str, discriminator: str | None
-) -> tuple[Json, ...]:
+def _matching_branches(root: Json, union: Json, key: str, kind: str, discriminator: str | None) -> Iterator[Json]:
     """Select the branches of a union that apply to a value by its JSON type, and for an object by its discriminator."""
     types = {kind, "number"} if kind == "integer" else {kind}
-    branches = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
-    named = ((branch, discriminator_values(root.node, branch, key)) for branch in branches)
-    return tuple(branch for branch, names in named if discriminator is None or not names or discriminator in names)
+    for branch in union["anyOf"]:
+        if types & allowed_types(root, branch):
+            names = discriminator_values(root, branch, key) if discriminator is not None else ()
+            if not names or discriminator in names:
+                yield branch
 
 
-@cache
-def _rules_of_node(part: _SchemaNode) -> frozenset[str]:
-    node = part.node
+_known_rules: dict[int, tuple[Json, frozenset[str]]] = {}
+"""The rules of a part of a schema, and the part itself, by its identity."""
+
+
+def _rules_of_node(node: Json) -> frozenset[str]:
     keywords = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
     keywords += ["enum"] if "const" in node else []
     ruled = [word for word in keywords if word in check.rules_by_keyword()]
