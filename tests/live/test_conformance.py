@@ -29,6 +29,7 @@ from harness.live.conformance.questions import (
     OPTIONAL_ENDPOINTS,
     STORED_ITEMS,
     build_questions,
+    is_socket_event,
     minimal_requests,
     with_model,
 )
@@ -614,7 +615,12 @@ class TestQuestions:
     def test_what_no_server_can_answer_is_left_out_with_a_reason(self) -> None:
         reasons = {question.reason for question in build_questions("gpt-4.1", (), ("/files",), "/v1")}
         assert reasons >= {"it is another provider's", "it needs an account of its own", "time has to pass"}
-        assert "the server has no /files" in reasons
+        assert reasons >= {"the server has no /files", "its path is outside the base URL"}
+
+    @pytest.mark.parametrize(("root", "is_asked"), [("/v1", True), ("/openai/v1", False)])
+    def test_sockets_are_asked_of_openai_alone(self, root: str, is_asked: bool) -> None:
+        asked = [each for each in build_questions("gpt-4.1", (), (), root) if not each.reason]
+        assert any(is_socket_event(question.case) for question in asked) is is_asked
 
     def test_the_path_in_a_refusal_is_that_of_the_server(self) -> None:
         questions = build_questions("gpt-4.1", (), (), "/api/v1")
