@@ -239,34 +239,31 @@ class SharedChecks:
             body = {**known.request.body, "input": orjson.loads(found[1])}
         except orjson.JSONDecodeError:
             return None
-        return known.request, known.decisive, body, partial(self._check_prepared, known.prepared)
+        return known.request, known.decisive, body, partial(self.check, prepared=known.prepared)
 
-    def check(self, call: ApiCall) -> Checked[ApiCall]:
-        """Check a request as `harness.contract.check` does, except for what is decided already."""
-        if call.world is None or call.request.operation != CREATE_RESPONSE or (key := _key_of(call.request)) is None:
-            return check(call)
-        prepared = self._prepared.get(key)
-        return self._check_anew(call, key) if prepared is None else self._check_prepared(prepared, call)
-
-    def _check_whole(self, whole: WholeRequest, call: ApiCall) -> Checked[ApiCall]:
-        return whole.check(call) if whole.prepared.holds_for(call) else self.check(call)
-
-    def _check_prepared(self, prepared: Prepared, call: ApiCall) -> Checked[ApiCall]:
-        if not (prepared.holds_for(call) and prepared.accepts_input(call)):
-            return self._check_anew(call, _key_of(call.request))
-        checked = prepared.check(call)
-        if checked.violation is None and isinstance(call.world, World):  # an event of a WebSocket has other bytes
-            self._keep_whole(call, prepared)
-        return checked
-
-    def _check_anew(self, call: ApiCall, key: Key | None) -> Checked[ApiCall]:
-        """Check a request of which nothing is decided, and keep what is decided the second time."""
+    def check(self, call: ApiCall, prepared: Prepared | None = None) -> Checked[ApiCall]:
+        """Check a request as `harness.contract.check` does, except for what is decided already, maybe `prepared`."""
+        key = None
+        if prepared is None:
+            if call.world is None or call.request.operation != CREATE_RESPONSE:
+                return check(call)
+            key = _key_of(call.request)
+            prepared = self._prepared.get(key) if key else None
+        if prepared and prepared.holds_for(call) and prepared.accepts_input(call):
+            checked = prepared.check(call)
+            if checked.violation is None and isinstance(call.world, World):  # an event of a WebSocket has other bytes
+                self._keep_whole(call, prepared)
+            return checked
         checked = check(call)
+        key = key or _key_of(call.request)
         if checked.violation is None and key and self._prepared.has_seen(key) and (made := prepare(call)):
             self._prepared.put(key, made, len(key[2]))
             if isinstance(call.world, World) and (around := _around_text(call.request)):
                 self._texts.put(around, TextRequest(call.request, key[0], made), sum(map(len, around)))
         return checked
+
+    def _check_whole(self, whole: WholeRequest, call: ApiCall) -> Checked[ApiCall]:
+        return whole.check(call) if whole.prepared.holds_for(call) else self.check(call)
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
         """Cache a whole request the second time its bytes are accepted, unless it names something stored."""

@@ -21,7 +21,7 @@ from harness.items import function_call, message, reasoning, web_search_call
 from harness.report.judge_world import judge_world
 from harness.server import shared_checks
 from harness.server.mock_api import MockApi
-from harness.server.shared_checks import Check, SharedChecks
+from harness.server.shared_checks import Check, Prepared, SharedChecks
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
 from harness.world.api_call import ApiCall
@@ -52,7 +52,8 @@ class NothingKept(SharedChecks):
     def read(self, received: ReceivedRequest, place: ApiPath) -> tuple[Request, Check]:
         return read_request(received, place), self.check
 
-    def check(self, call: ApiCall) -> Checked[ApiCall]:
+    def check(self, call: ApiCall, prepared: Prepared | None = None) -> Checked[ApiCall]:
+        assert prepared is None
         return check(call)
 
 

@@ -144,28 +144,13 @@ def make_certificate(names: Sequence[str] = ()) -> ServerCertificate:
 
 def _sign_authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
     from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.x509.oid import NameOID
 
-    usage = dict.fromkeys(("key_encipherment", "content_commitment", "data_encipherment", "key_agreement"), False)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{AUTHORITY_NAME} {token_bytes(4).hex()}")])
-    return (
-        _begin_certificate(name, key.public_key())
-        .issuer_name(name)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(
-            x509.KeyUsage(
-                **usage,
-                digital_signature=True,
-                key_cert_sign=True,
-                crl_sign=True,
-                encipher_only=False,
-                decipher_only=False,
-            ),
-            critical=True,
-        )
-        .sign(key, hashes.SHA256())
-    )
+    others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only")
+    permitted = dict.fromkeys(("digital_signature", "key_cert_sign", "crl_sign"), True)
+    usage = x509.KeyUsage(**permitted, **dict.fromkeys((*others, "decipher_only"), False))
+    constraints = x509.BasicConstraints(ca=True, path_length=0)
+    name = _named(f"{AUTHORITY_NAME} {token_bytes(4).hex()}")
+    return _sign(name, key, name, key, [(constraints, True), (usage, True)])
 
 
 def _sign_server(
@@ -175,35 +160,41 @@ def _sign_server(
     authority_key: ec.EllipticCurvePrivateKey,
 ) -> x509.Certificate:
     from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+    from cryptography.x509.oid import ExtendedKeyUsageOID
 
-    issued_by = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "responses-harness")])
-    return (
-        _begin_certificate(name, key.public_key())
-        .issuer_name(authority.subject)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in names]), critical=False)
-        .add_extension(issued_by, critical=False)
-        .sign(authority_key, hashes.SHA256())
-    )
+    extensions: list[tuple[x509.ExtensionType, bool]] = [
+        (x509.BasicConstraints(ca=False, path_length=None), True),
+        (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False),
+        (x509.SubjectAlternativeName([_general_name(host) for host in names]), False),
+        (x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), False),
+    ]
+    return _sign(_named("responses-harness"), key, authority.subject, authority_key, extensions)
 
 
-def _begin_certificate(name: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _named(name: str) -> x509.Name:
     from cryptography import x509
+    from cryptography.x509.oid import NameOID
 
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _BEGINS_BEFORE)
-        .not_valid_after(now + timedelta(days=VALID_DAYS))
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-    )
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _sign(
+    name: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    issuer: x509.Name,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    extensions: Sequence[tuple[x509.ExtensionType, bool]],
+) -> x509.Certificate:
+    """Sign a certificate with these extensions, each of which may be critical."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
+    now, public = datetime.now(UTC), key.public_key()
+    made = x509.CertificateBuilder(issuer, name, public, x509.random_serial_number())
+    made = made.not_valid_before(now - _BEGINS_BEFORE).not_valid_after(now + timedelta(days=VALID_DAYS))
+    for extension, is_critical in [(x509.SubjectKeyIdentifier.from_public_key(public), False), *extensions]:
+        made = made.add_extension(extension, is_critical)
+    return made.sign(issuer_key, hashes.SHA256())
 
 
 def _general_name(name: str) -> x509.GeneralName:
