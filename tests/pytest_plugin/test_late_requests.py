@@ -294,3 +294,13 @@ def test_first(mock):
 """)
     result.exits(OK)
     assert result.duration < 5
+
+
+def test_of_many_late_requests_the_first_are_kept_and_the_others_counted(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.pytest_plugin.late_requests._MAX_KEPT", 2)
+    run(
+        f"{KEEPS_A_CLIENT}{ASKS_IN_A_TEARDOWN}    for _ in range(4): swallow(made[0])\n\n"
+        "def test_second(agent): agent.extend(kept)"
+    ).shows("… and 3 more of such requests", passed=2)
