@@ -1,5 +1,6 @@
 """The ready adapters: short, and each drives its client where that is installed."""
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from harness.examine.adapter import modes_of, parse_modes
 from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.results import RED
 from harness.examine.run_cases import examine, select_cases
+from harness.examine.session import ClientSession
+from harness.examine.task import Task, Tool
 from harness.examine.worker import load
 from tests.examine.reference.in_process import open_bench
 
@@ -22,6 +25,14 @@ LINES = 84
 )
 def test_an_adapter_is_short(file):
     assert len((HERE / file).read_text(encoding="utf-8").splitlines()) <= LINES
+
+
+def test_a_tool_is_a_function_with_the_signature_of_its_schema() -> None:
+    members = {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}}
+    tool = Tool("look", "Look.", {"type": "object", "properties": members, "required": ["city"]}, returns="18 °C")
+    look = ClientSession(Task(prompts=("hi",), tools=(tool,))).functions["look"]
+    assert (look.__name__, look.__doc__) == ("look", "Look.")
+    assert str(inspect.signature(look)) == "(*, city: str, days: list[int] = None) -> str"
 
 
 SOME = (
