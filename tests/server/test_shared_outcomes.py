@@ -36,6 +36,13 @@ def with_input(request: Request, input: Any) -> Request:
     return request._replace(body=body, raw=orjson.dumps(body))
 
 
+def accepted_inputs() -> st.SearchStrategy[Any]:
+    """Inputs that are taken with nothing beside them: most others leave nothing to prepare."""
+    world = World()
+    checked = [(check(WorldCall(with_input(request_for({}), input), world)), input) for input in INPUTS]
+    return st.sampled_from([input for found, input in checked if found.violation is None])
+
+
 def outcomes(request: Request, world: Any, prepared: Prepared) -> tuple[Violation | None, Violation | None]:
     """Why a request is refused: checked as a whole, and by what is not decided."""
     return check(ApiCall(request, world)).violation, violation_by(prepared, ApiCall(request, world))
@@ -93,7 +100,7 @@ class TestTheOutcomeIsTheSame:
     @settings(max_examples=40)
     @given(
         bodies=st.lists(st.sampled_from(BODIES), min_size=1, max_size=4),
-        inputs=st.tuples(st.sampled_from(INPUTS), st.sampled_from(INPUTS)),
+        inputs=st.tuples(st.deferred(accepted_inputs), st.sampled_from(INPUTS)),
         dialect=st.sampled_from(["openai", "azure", "foundry"]),
     )
     def test_the_outcome_is_the_same_for_any_two_inputs(
