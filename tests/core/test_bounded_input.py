@@ -249,7 +249,7 @@ def excess(text: str) -> tuple[int, str] | None:
         (TEXTS, 2, "its aliases expand to more than 100,000 values or 10 MB; write them out, or use fewer"),
         ("b: 1\na: &a [*a]", 2, "an alias stands for what contains it"),
         ("a: &a\n  b: {c: [*a]}", 1, "an alias stands for what contains it"),
-        ("a:\n  - " + "[" * 101 + "]" * 101, 2, "nested more than 100 levels deep"),
+        ("a:\n  - " + "[" * 100 + "]" * 100, 2, "nested more than 100 levels deep"),
         ("a:\n- 1\n- 0x" + "f" * 400, 3, "an integer of 402 characters; write a string"),
     ],
     ids=["lists", "merged mappings", "a long text", "itself", "its parent", "depth", "integer"],
@@ -264,7 +264,8 @@ def test_an_excess_is_named_with_its_line(text: str, line: int, problem: str) ->
     "text",
     [
         "script: [&a {message: x}, *a, *a]",
-        "a: &a " + "[" * 90 + "]" * 90 + "\nb: [*a, *a]",
+        "a: " + "[" * 99 + "]" * 99,
+        "a: &a " + "[" * 98 + "]" * 98 + "\nb: [*a, *a]",
         pytest.param("a: [" + ", ".join(["1"] * (MAX_EXPANDED + 1)) + "]", marks=pytest.mark.slow),
         f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a, *a, *a, *a, *a, *a]",
         pytest.param("a: &a [1, 2]\nb: [" + ", ".join(["1"] * MAX_EXPANDED) + "]\nc: [*a, *a]", marks=pytest.mark.slow),
@@ -274,6 +275,7 @@ def test_an_excess_is_named_with_its_line(text: str, line: int, problem: str) ->
     ids=[
         "aliases",
         "depth",
+        "depth of an alias",
         "many without aliases",
         "a picture",
         "many, and two aliases",

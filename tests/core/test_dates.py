@@ -9,6 +9,7 @@ from harness.core.dates import (
     day_of_recording,
     days_of_change,
     http_time,
+    is_day,
     is_uncertain_on,
     is_valid_on,
     iso_time,
@@ -42,6 +43,10 @@ def test_what_is_no_date_is_refused_with_an_example(text: object) -> None:
     told = r"--as-of: .* is not a date; pass a day or a month, such as 2026-03-15 or 2026-03\."
     with pytest.raises(ConfigError, match=told):
         parse_as_of(text, "--as-of")
+
+
+def test_a_month_and_a_day_that_does_not_exist_are_no_days() -> None:
+    assert [is_day(text) for text in ("2026-03-15", "2026-03", "2025-02-29", "")] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(("text", "day"), [("2027-01", "2027-01-31"), ("2027-01-14", "2027-01-14")])
