@@ -124,7 +124,7 @@ class TestAnAnswer:
         assert attributes["gen_ai.response.id"] == response["id"]
         assert attributes["gen_ai.usage.input_tokens"] == response["usage"]["input_tokens"]
         assert attributes["gen_ai.usage.output_tokens"] == response["usage"]["output_tokens"]
-        assert attributes["http.response.status_code"] == 200
+        assert (attributes["http.request.method"], attributes["http.response.status_code"]) == ("POST", 200)
         assert "error.type" not in attributes
         assert watched.samples["harness_requests_total", "openai", "POST /responses", "200"] == 1
         assert watched.samples["harness_request_duration_seconds_count", "POST /responses"] == 1
@@ -134,6 +134,17 @@ class TestAnAnswer:
         assert watched.logged[0]["stream"]
         assert str((watched.span.attributes or {})["gen_ai.response.id"]).startswith("resp_")
         assert watched.samples["harness_streams_total", "POST /responses"] == 1
+
+    @pytest.mark.parametrize(
+        ("path", "name", "route"), [("/models", "GET /models", "/models"), ("/nowhere", "GET", None)]
+    )
+    def test_a_span_is_named_after_its_operation(
+        self, watched: Watched, url: str, path: str, name: str, route: str | None
+    ) -> None:
+        ask(url.replace("/responses", path))
+        attributes = dict(watched.span.attributes or {})
+        assert (watched.span.name, attributes["http.request.method"]) == (name, "GET")
+        assert attributes.get("http.route") == route
 
     def test_a_request_without_a_model_is_logged_without_one(self, watched: Watched, url: str) -> None:
         ask(url, {"input": "hi"})
