@@ -180,9 +180,10 @@ def test_an_approval_of_a_recording_is_shown_though_one_beside_it_lacks_members(
         for n in (1, 2)
     )
     then = {"model": "gpt-4.1", "input": answers, "previous_response_id": "resp_1"}
-    world = build_journal([over_http(HI, first), over_http(then, second)])
+    refused = over_http(then, {"error": {"message": "Not now."}}, status=503)
+    world = build_journal([over_http(HI, first), refused, over_http(then, second)])
     case = from_json(orjson.loads(orjson.dumps(build_case(CaseHead("a recording"), world))), ShownCase)
-    assert [(call.name, call.approval, call.answered) for call in case.calls] == [("prod.deploy", "approved", [2])]
+    assert [(call.name, call.approval, call.answered) for call in case.calls] == [("prod.deploy", "approved", [3])]
 
 
 def test_a_stream_that_broke_off_has_what_was_sent(asked: Asked) -> None:
