@@ -190,10 +190,10 @@ def write_test(case: ShownCase, fork: Fork | None = None) -> str:
         ids = {**_ids_of(as_object(pool.value(shown.answer)), step), **ids}
     steps = {number: step if step.name in used else replace(step, name="") for number, step in steps.items()}
     title = _one_line(case.row.name).replace("\\", "\\\\").replace('"""', "'''").rstrip('"') or "A case."
-    waiting = [pool.value(turn.lines) for turn in case.waiting if turn.lines and fork]
     notes = [f"not taken in the run: {_one_line(turn.text)}" for turn in case.waiting if not (turn.lines and fork)]
     if not fork:
         return write_parts(_name(case), [WrittenPart([*steps.values()], notes=notes)], title)
+    waiting = [pool.value(turn.lines) for turn in case.waiting if turn.lines]
     kept = [step for number, step in steps.items() if number <= fork.kept]
     forked = [step for number, step in steps.items() if number > fork.kept]
     parts = [WrittenPart(kept), WrittenPart(forked, waiting, _one_line(str(fork)), notes)]
