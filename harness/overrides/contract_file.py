@@ -274,9 +274,7 @@ HEADER = f"""\
 """
 
 
-class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    def ignore_aliases(self, _: Any) -> bool:
-        return True  # a repeated value is written out each time
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def render_overrides(overrides: Overrides) -> str:
@@ -289,7 +287,7 @@ def render_overrides(overrides: Overrides) -> str:
             "members": [*map(_entry_json, overrides.members)],
         }
     )
-    return HEADER + yaml.dump(document, Dumper=_ContractDumper, sort_keys=False, allow_unicode=True, width=120)
+    return HEADER + yaml.dump(document, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _entry_json(entry: Entry) -> Json:

@@ -77,6 +77,8 @@ def test_a_cassette_says_its_age_and_its_client(tmp_path: Path) -> None:
     (one,) = listed(tmp_path / "cassettes")
     assert (one["exchanges"], one["recorded"], one["age"], one["sdk"]) == (2, TODAY, 0, "OpenAI/Python 3.0.0")
     assert (one["stale"], one["replayed"]) == ("", "")
+    shown = list_cassettes(tmp_path / "cassettes").stdout.splitlines()[1]
+    assert shown.split()[1:] == ["2", TODAY, "0", "OpenAI/Python", "3.0.0", "never"]
 
 
 @pytest.mark.parametrize(

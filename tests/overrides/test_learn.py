@@ -250,10 +250,13 @@ def test_what_could_be_learned_is_offered_except_what_is_known(learn: Learn, tmp
     (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "own.yaml"\n')
     shapes = [taken(**{f"shape_{number}": 1}) for number in range(6)]
     learn(shapes[0])
-    file = write_jsonl(tmp_path, [*shapes, refused("Nope.", "shape_0", "nope", shape_0="round")])
+    file = write_jsonl(tmp_path, [refused("Nope.", "shape_0", "nope", shape_0="round"), *shapes])
     disagreeing, *shown, command, _, first, _, _, _, _, last = offer_learning([file], tmp_path)
     assert disagreeing == "7 exchanges; the API and the mock disagree in 6:"
-    assert shown[0].startswith("  tape.jsonl#2, POST /responses: accepted, the mock refuses it: Unknown")
+    assert shown[0].startswith(
+        "  tape.jsonl#1, POST /responses: refused with another message: 400 Nope. (the mock: Unk"
+    )
+    assert shown[1].startswith("  tape.jsonl#3, POST /responses: accepted, the mock refuses it: Unknown")
     assert shown[5:] == [last] == ["  … 1 more"]
     assert command == "learn it: responses-harness learn --contract own.yaml tape.jsonl"
     assert first == "  - unknown_parameter does not apply at shape_1 (shape_1: number)"
