@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.strict_schema import format_problems, function_problems
+from harness.api.strict_schema import apply_strictness, format_problems, function_problems
 from harness.core.exchange import Json
 
 EVERY = "'required' is required to be supplied and to be an array including every key in properties."
@@ -154,3 +154,11 @@ ENUMS = (
 )
 def test_the_whole_of_a_strict_format_has_limits(schema: Json, problems: list[str]) -> None:
     assert list(format_problems(schema)) == problems
+
+
+def test_parameters_without_strict_are_closed_where_that_is_all_they_lack() -> None:
+    lacking = {name: value for name, value in closed(a=TEXT).items() if name != "additionalProperties"}
+    free: Json = {"type": "object", "properties": {}, "additionalProperties": True}
+    assert apply_strictness(lacking, None) == (closed(a=TEXT), True)
+    assert apply_strictness(lacking, False) == (lacking, False)
+    assert apply_strictness(free, None) == (free, False)
