@@ -106,6 +106,7 @@ class ServeOptions(Options):
     journal: int | None = _limit("exchanges kept per World; the oldest go first", SERVER_LIMITS.exchanges)
     keep: int | None = _limit("responses stored per World; the oldest go first", SERVER_LIMITS.responses)
     worlds: int | None = _limit("Worlds kept; the least recently used go first", SERVER_LIMITS.worlds)
+    workers: int = option(1, "", min=1, hidden=True)
     store: str = option(
         MEMORY, "Where to keep Worlds: memory, or redis://HOST:PORT/N, shared by servers.", metavar="URL"
     )
@@ -246,6 +247,10 @@ def check_options(options: ServeOptions) -> None:
         raise typer.BadParameter("--paced keeps the pace of recordings: also pass --replay DIR.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
         raise typer.BadParameter("--unused, --losses, --report and --trace need a COMMAND: pass one after --.")
+    if "workers" in given:
+        raise typer.BadParameter(
+            "--workers is gone: start several servers behind a proxy that hashes the key, such as nginx or HAProxy."
+        )
     if options.opens and options.command:
         raise typer.BadParameter("--open shows a server; for a COMMAND, write a page: --report FILE.html.")
     if options.coding_agent:

@@ -217,6 +217,7 @@ MISTAKES = [
     ("serve --", "no COMMAND after --."),
     ("record --", "no COMMAND after --."),
     ("serve --report report.html", "pass one after --"),
+    ("serve --workers 2", "start several servers behind a proxy that hashes the key, such as nginx or HAProxy."),
     ("serve --losses maybe -- true", "losses 'maybe': use fail, allow, strict, or a comma-separated list of losses."),
     ("serve --report report.doc -- true", "its suffix must be one of"),
     ("serve --report no-such-folder/report.html -- true", "no folder no-such-folder"),
