@@ -204,7 +204,7 @@ def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, name: str, se
         ({"mcp": {"sums": 3}}, r"mcp: sums is 3\. Pass the command"),
         ({"mcp": ["sums"]}, r"mcp = \['sums'\]: pass the servers by name"),
         ({"folder": __file__}, "is not a folder"),
-        ({"timeout": -1}, "timeout = -1: pass a number of seconds above 0"),
+        ({"timeout": 0}, "timeout = 0: pass a number of seconds above 0"),
         ({"timeout": "x"}, "timeout = 'x': pass a number"),
         ({"arguments": "--x"}, "arguments = '--x': pass a list"),
     ],
@@ -212,6 +212,11 @@ def test_what_a_coding_agent_cannot_do_is_reported(tmp_path: Path, name: str, se
 def test_what_an_agent_cannot_run_with_is_named(mock: Mock, program: Path, given: Any, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         mock.coding_agent("codex", program=program, **given)
+
+
+def test_the_folder_of_an_agent_is_made(mock: Mock, program: Path, tmp_path: Path) -> None:
+    assert mock.coding_agent("codex", program=program, folder=tmp_path / "a/b").folder == tmp_path / "a/b"
+    assert (tmp_path / "a/b").is_dir()
 
 
 def test_names_are_quoted_in_the_configuration_of_codex(tmp_path: Path) -> None:
