@@ -87,12 +87,15 @@ def test_the_files_of_a_run_are_those_that_it_wrote_without_those_of_git(mock: M
 def test_a_file_that_vanishes_while_the_folder_is_read_is_no_file(
     mock: Mock, codex: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_bytes(file: Path) -> bytes:
-        file.unlink()
-        raise FileNotFoundError(file)
+    read_bytes = Path.read_bytes
+
+    def read(file: Path) -> bytes:
+        if file.name == "a.txt":
+            file.unlink()
+        return read_bytes(file)
 
     mock.script(shell("printf new > a.txt"), message("Done."))
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(Path, "read_bytes", read)
     assert codex("Fix it.").files == {}
 
 
