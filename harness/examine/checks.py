@@ -13,6 +13,8 @@ from harness.core.text import pluralize, quote
 from harness.examine.case import Check, ObservedRun, ToolCall, check, check_of_failure
 from harness.items.transcript import input_items
 
+RAN = "tools ran: "
+"""What a reason about the tools that really ran begins with."""
 _REASONS = {"max_output_tokens", "content_filter"}
 """The API's reasons for cutting an answer; clients may name them differently."""
 
@@ -50,14 +52,14 @@ def runs(seen: ObservedRun, *calls: tuple[str, Any], ordered: bool = False) -> I
     ran, key = list(seen.executions), repr
     same = ran == wanted if ordered else Counter(map(key, ran)) == Counter(map(key, wanted))
     if not same:
-        yield f"tools ran: {_list_calls(ran)}; the model called {_list_calls(wanted)}"
+        yield f"{RAN}{_list_calls(ran)}; the model called {_list_calls(wanted)}"
 
 
 @check
 def runs_at_most(seen: ObservedRun, count: int) -> Iterator[str]:
     """Check that at most `count` tools were executed."""
     if len(seen.executions) > count:
-        yield f"tools ran: {_list_calls(list(seen.executions))}; at most {count} were expected"
+        yield f"{RAN}{_list_calls(list(seen.executions))}; at most {count} were expected"
 
 
 @check

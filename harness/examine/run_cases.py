@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,9 +17,10 @@ from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
 from harness.api.http.dialects import API_ROOTS
 from harness.core.exchange import Exchange
-from harness.core.text import quote, shorten
+from harness.core.text import pluralize, quote, shorten
 from harness.examine.adapter import Declaration, Mode, modes_of
 from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun, select_entries
+from harness.examine.checks import RAN
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.results import FIX, Cell, ClientResult, Verdict, name_cell
 from harness.examine.task import Outcome, Task
@@ -43,8 +45,18 @@ def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
         yield f"the task ended in an error: {error.get('type')}: {quote(str(error.get('message')), 200)}"
     for cause in find_causes(world, losses, unused=not case.spare, strays=True):
         yield f"{cause.what}\n{FIX}{cause.fix}" if cause.fix else cause.what
-    for check in case.checks:
-        yield from check(seen)
+    found = [reason for check in case.checks for reason in check(seen)]
+    yield from found
+    if not any(reason.startswith(RAN) for reason in found):
+        yield from _find_repeated_runs(seen)
+
+
+def _find_repeated_runs(seen: ObservedRun) -> Iterator[str]:
+    """Yield the tools that ran more often than the model called them, whatever a case is about."""
+    called = Counter(call.name for call in seen.mock.calls)
+    for name, count in Counter(run.name for run in seen.executions).items():
+        if 0 < called[name] < count:
+            yield f"{RAN}{name}() {count} times; the model called it {pluralize(called[name], 'time')}"
 
 
 ANSWER, SO_FAR, NOTHING = "the answer", "the text so far", "an empty answer"

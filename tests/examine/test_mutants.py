@@ -65,17 +65,25 @@ class RunsTwice(ReferenceSession):
         return super().execute(tool, arguments)
 
 
-@pytest.mark.parametrize(
-    "id",
-    [
-        *("agents/approval-one", "agents/hand-off-then-call", "agents/nested-call", "dialects/assistants-tool"),
-        *("streams/call-in-bytes", "tools/one-call", "tools/parallel-calls"),
-    ],
-)
-def test_a_tool_that_is_executed_twice_is_a_failure(id, bench):
+NOT_EXECUTED = {
+    *("agents/approval-denied", "agents/hand-off", "agents/nested", "agents/nested-stream", "agents/nested-twice"),
+    *(
+        "agents/two-hand-offs-at-once",
+        "answers/incomplete-call",
+        "streams/cut-after-a-call",
+        "streams/cut-within-a-call",
+    ),
+    *("tools/arguments-no-json", "tools/recovers-from-no-json", "tools/unknown-tool"),
+}
+"""Cases with tools of which none is executed, or only in place of a call that no client can execute."""
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_a_tool_that_is_executed_twice_is_a_failure(area, bench):
     client = ReferenceClient(RunsTwice)
-    cell = bench.run(CASES[id], next(iter(modes_of(CASES[id], client.declare()))), client)
-    assert (cell.verdict, cell.reasons[0].partition(":")[0]) == ("fail", "tools ran")
+    cases = [case for case in CASES.values() if case.area == area and case.task.tools]
+    cells = bench.run_each([(case, next(iter(modes_of(case, client.declare())))) for case in cases], client)
+    assert {cell.case for cell in cells if cell.verdict == "pass"} <= NOT_EXECUTED
 
 
 def test_each_case_has_a_mutant():
