@@ -251,8 +251,11 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """
     from rich.progress import Progress
 
+    if not sys.stderr.isatty():  # where older releases of rich print an empty line
+        yield lambda done, total: None
+        return
     console, drawn = make_console(stderr=True), [0.0]
-    with Progress(console=console, transient=True, auto_refresh=False, disable=not sys.stderr.isatty()) as bar:
+    with Progress(console=console, transient=True, auto_refresh=False) as bar:
         task = bar.add_task(what, total=None)
 
         def update(done: int, total: int) -> None:

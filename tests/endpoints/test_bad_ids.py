@@ -95,7 +95,7 @@ DELETES = {
 
 
 AFTERWARDS = {"cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active"}
-AFTERWARDS |= {"upload_incomplete", "upload_size_differs"}
+AFTERWARDS |= {"part_incomplete", "upload_size_differs"}
 """Why the state of a thing may refuse what its id does not."""
 
 

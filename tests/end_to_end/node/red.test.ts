@@ -102,6 +102,6 @@ describe("green:", () => {
 
   test("an account is set", async () => {
     await mock.set({ organization: { out_of_quota: true } });
-    await expect(ask("hi")).rejects.toThrow("exceeded your current quota");
+    await expect(ask("hi")).rejects.toThrow("no credits remaining");
   });
 });

@@ -111,6 +111,13 @@ def spawned(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         yield child
 
 
+def refused_start(*options: str) -> str:
+    """Return what is printed by a server that does not start."""
+    ended = serve("--port", "0", *options)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    return " ".join(ended.stderr.split())
+
+
 def read_until(wire: socket.socket, end: bytes) -> bytes:
     """Return what is said up to these bytes, or all of it."""
     said = b""

@@ -22,24 +22,10 @@ PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
 JSON_LINES_PURPOSES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
 """Purposes that only accept JSON lines, with the name of their API."""
 LARGEST_BATCH = 200 * 1024 * 1024
-LARGEST_PART = 64 * 1024 * 1024
 EXPIRY_SECONDS = (3_600, 2_592_000)
 """The minimum and maximum seconds until a file expires."""
 ADD_PART = "POST /uploads/{upload_id}/parts"
 ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
-
-
-ANNOUNCED: Json = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
-CREATE_UPLOAD = Case(ANNOUNCED, on="POST /uploads")
-
-
-def part(data: str | None = "Paris", account: Organization | None = None) -> Case:
-    """Make an example that adds a part; without `data` the form is empty."""
-    field = (
-        "" if data is None else f'--x\r\ncontent-disposition: form-data; name="data"; filename="a"\r\n\r\n{data}\r\n'
-    )
-    raw = f"{field}--x--\r\n".encode()
-    return Case(raw=raw, headers=FORM_HEADERS, on="POST /uploads/{0.id}/parts", account=account)
 
 
 def _expiring(seconds: str, anchor: str = "created_at") -> Case:
@@ -79,22 +65,14 @@ def upload_unparsable(request: Request) -> bool:
 @rule(
     bad_request("'{name}' is a required property"),
     reported("public reports of two origins, one with the whole error", "2026"),
-    documented("openapi 2.3.0 bbfd19ab#/components/schemas/AddUploadPartRequest: `data` of a part", "2026-11"),
-    assumed("that the file is looked for before the purpose; that parts have this error"),
-    on=(UPLOAD, ADD_PART),
-    rejects={
-        "file": upload("purpose=user_data", data=None),
-        "purpose": upload(),
-        "data": after(CREATE_UPLOAD, part(None)),
-    },
-    accepts=[ANY_UPLOAD, after(CREATE_UPLOAD, part())],
-    fix="Send both `file`, as a file with a name, and `purpose`, of a part `data`; a field without a name is not a file.",
+    assumed("that the file is looked for before the purpose"),
+    rejects={"file": upload("purpose=user_data", data=None), "purpose": upload()},
+    accepts=[ANY_UPLOAD],
+    fix="Send both `file`, as a file with a name, and `purpose`; a field without a name is not a file.",
 )
 def upload_incomplete(request: Request) -> Iterator[Json]:
-    """A form needs a file and a purpose, that of a part its data; a field without a file name is not a file."""
-    if request.operation == ADD_PART:
-        yield from () if isinstance(request.body.get("data"), dict) else [{"name": "data"}]
-    elif not isinstance(request.body.get("file"), dict):
+    """A form needs a file and a purpose; a field without a file name is not a file."""
+    if not isinstance(request.body.get("file"), dict):
         yield {"name": "file"}
     elif not isinstance(request.body.get("purpose"), str):
         yield {"name": "purpose"}
@@ -198,27 +176,34 @@ def upload_empty(request: Request) -> bool:
 @rule(
     bad_request("File is too large."),
     reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
-    documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch; 64 MB for a part", "2026-11"),
-    assumed("that parts have this error, too"),
-    on=(UPLOAD, ADD_PART),
+    documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),
     rejects=[upload("purpose=user_data", account=Organization(largest_file=4))],
-    accepts=[
-        upload("purpose=user_data", account=Organization(largest_file=5)),
-        after(CREATE_UPLOAD, part(account=Organization(largest_file=5))),
-    ],
-    fix="Send less than 512 MB, for a batch 200 MB, a part 64 MB; `mock.organization(largest_file=…)` sets the limit.",
+    accepts=[upload("purpose=user_data", account=Organization(largest_file=5))],
+    fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
 def upload_too_large(request: Request, world: WorldView) -> bool:
-    """Files have at most 512 MB, one for a batch at most 200 MB, a part at most 64 MB and the size of a whole file."""
-    if request.operation == ADD_PART:
-        return sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file)
-    most = LARGEST_BATCH if request.body["purpose"] == "batch" else world.account.largest_file
-    return sent_file(request, "file").size > min(most, world.account.largest_file)
+    """Files have at most 512 MB, one for a batch at most 200 MB."""
+    most = world.account.largest_file
+    if request.body["purpose"] == "batch":
+        most = min(most, LARGEST_BATCH)
+    return sent_file(request, "file").size > most
 
 
 SCOPE = RuleScope(area="parted_uploads")
 COMPLETE = "POST /uploads/{upload_id}/complete"
+LARGEST_PART = 64 * 1024 * 1024
 UPLOADS_REFERENCE = "https://developers.openai.com/api/reference/resources/uploads"
+ANNOUNCED: Json = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
+CREATE_UPLOAD = Case(ANNOUNCED, on="POST /uploads")
+
+
+def part(data: str | None = "Paris", account: Organization | None = None) -> Case:
+    """Make an example that adds a part; without `data` the form is empty."""
+    field = (
+        "" if data is None else f'--x\r\ncontent-disposition: form-data; name="data"; filename="a"\r\n\r\n{data}\r\n'
+    )
+    raw = f"{field}--x--\r\n".encode()
+    return Case(raw=raw, headers=FORM_HEADERS, on="POST /uploads/{0.id}/parts", account=account)
 
 
 def complete(*parts: str, **members: str) -> Case:
@@ -246,6 +231,34 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
         status = upload.status(world.now)
         if status != "pending":
             yield {"id": id, "status": status}
+
+
+@rule(
+    bad_request("'data' is a required property"),
+    documented("openapi 2.3.0 bbfd19ab#/components/schemas/AddUploadPartRequest: `data` is required", "2026-11"),
+    assumed("that the error is that of an upload in one request"),
+    on=ADD_PART,
+    rejects=[after(CREATE_UPLOAD, part(None))],
+    accepts=[after(CREATE_UPLOAD, part())],
+    fix="Send `data`, as a file with a name.",
+)
+def part_incomplete(request: Request) -> bool:
+    """Parts need their bytes, as a file."""
+    return not isinstance(request.body.get("data"), dict)
+
+
+@rule(
+    bad_request("File is too large."),
+    documented(f"{UPLOADS_REFERENCE}: a part has at most 64 MB", "2026"),
+    assumed("the words: those for an upload in one request"),
+    on=ADD_PART,
+    rejects=[after(CREATE_UPLOAD, part(account=Organization(largest_file=4)))],
+    accepts=[after(CREATE_UPLOAD, part(account=Organization(largest_file=5)))],
+    fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
+)
+def part_too_large(request: Request, world: WorldView) -> bool:
+    """Parts have at most 64 MB, and at most the size of a whole file."""
+    return sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file)
 
 
 @rule(
