@@ -24,7 +24,7 @@ from tests.support.servers.stalling import Stall, stalling
 pytestmark = pytest.mark.slow
 HEADERS = {"Authorization": "Bearer sk-team"}
 HI = {"model": "gpt-4.1", "input": "hi"}
-SECONDS = 0.6
+SECONDS = 1.5
 """What the servers here wait for an answer, in place of 5."""
 SLACK = 3.0
 """What a busy machine may need besides: with the 5 s, or one wait after another, it would be more all the same."""
