@@ -45,17 +45,13 @@ COMPACT = "POST /responses/compact"
 ASKS, WRITES = (CREATE_RESPONSE, SOCKET), (CREATE_CONVERSATION, CREATE_ITEMS)
 """The operations that ask the model, and those that write items which it is asked about later."""
 
-Agent = tuple[frozenset[str], str]
-"""The tools and instructions of a request."""
+Agent = tuple[frozenset[str], str]  # the tools and instructions of a request
 CONTINUATION = ("input", "previous_response_id", "conversation")
 """The members of a request that say what the model reads."""
 
 
 class SentItems(NamedTuple):
-    """What the requests of a journal send back: the ids of answered calls, the assistant's texts and message ids.
-
-    `last_writes` are the exchanges that write items into a conversation which no later request reads.
-    """
+    """What the requests of a journal send back; `last_writes` are the exchanges whose writes no request reads later."""
 
     answered_ids: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
@@ -272,12 +268,12 @@ class History:
         if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
             self.doubled_prompts[request.digests[-2]] = reply
         self.by_previous.setdefault(as_string(request.body.get("previous_response_id")), []).append(reply)
-        items = [OutputItem(item, reply, index) for index, item in enumerate(output)]
-        for made in items:
-            self._index_output(made)
-        said = [made for made in items if is_assistant(made.item)]
-        if len(said) > 1 and all(made.item.get("phase") for made in said):
-            self.by_joined[letters_of("".join(message_text(made.item) for made in said))] = said[0]
+        for index, item in enumerate(output):
+            self._index_output(OutputItem(item, reply, index))
+        said = [(index, item) for index, item in enumerate(output) if is_assistant(item)]
+        if len(said) > 1 and all(item.get("phase") for _, item in said):
+            (index, item), joined = said[0], "".join(message_text(item) for _, item in said)
+            self.by_joined[letters_of(joined)] = OutputItem(item, reply, index)
 
     def _index_output(self, output: OutputItem) -> None:
         item, key = output.item, item_key(output.item)

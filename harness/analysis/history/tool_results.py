@@ -67,19 +67,19 @@ class ToolResults:
             elif content[0] in names:
                 missing.append((id, content))
         returned = {content: [run for run in runs if not run.failed] for content, runs in runs_of.items()}
-        spare = [run for content, runs in returned.items() for run in runs[called.counts[content] :]]
+        spare = [(content, run) for content, runs in returned.items() for run in runs[called.counts[content] :]]
         for id, content in missing:
             if left.get(content, 0) > 0:
                 left[content] -= 1
                 self._returned[id] = runs_of[content][-1]
-            elif found := [run for run in spare if called.is_answered_by(id, run)]:
-                self.misrun[id] = found[0]
-                spare = [run for run in spare if run is not found[0]]
+            elif places := [place for place, (_, run) in enumerate(spare) if called.is_answered_by(id, run)]:
+                self.misrun[id] = spare.pop(places[0])[1]
             else:
                 self.unexecuted.add(id)
+        repeated = {content: len(returned[content]) for content, _ in spare}
         for id, call in called.calls.items():
-            if any(run is other for run in spare for other in returned.get(_content_of(call), ())):
-                self.repeated[id] = len(returned[_content_of(call)])
+            if count := repeated.get(_content_of(call)):
+                self.repeated[id] = count
 
 
 class _CalledTools:
@@ -98,16 +98,18 @@ class _CalledTools:
                 self.calls.setdefault(id, item)
             elif id := answered_id(item):
                 self.outputs[id].append(output_text(item))
-        contents = {_content_of(item): arguments_of(item) for item in self.calls.values()}
+        self._contents = {_content_of(item): arguments_of(item) for item in self.calls.values()}
         self._by_name: dict[str, list[tuple[_CallContent, Json]]] = defaultdict(list)
-        for content, arguments in contents.items():
+        for content, arguments in self._contents.items():
             self._by_name[content[0]].append((content, arguments))
 
     def find_content(self, run: ToolRun) -> _CallContent | None:
         """Find what was called for a run, even if a framework added or converted arguments; None if nothing was."""
         exact = (run.name, _arguments_text(run.arguments))
+        if exact in self._contents and not _is_run_with_others(self._contents[exact], run):
+            return exact
         agreeing = [
-            (content == exact, len(arguments.keys() & run.arguments.keys()), -len(arguments), content)
+            (len(arguments.keys() & run.arguments.keys()), -len(arguments), content)
             for content, arguments in self._by_name.get(run.name, ())
             if not _is_run_with_others(arguments, run)
         ]

@@ -186,10 +186,11 @@ def _find_swapped(request: HistoryRequest, history: History) -> Iterator[tuple[s
         if original and not is_known and len(text) <= LONGEST_PLACEHOLDER:
             answered[original.number, as_string(original.item.get("name"))].append((original, text))
     for calls in answered.values():
-        for (one, text), (other, other_text) in combinations(calls, 2):
-            was, now = _named_by(one.item), _named_by(other.item)
-            if _names(text, now - was, was - now) and _names(other_text, was - now, now - was):
-                for call, instead in ((one, other), (other, one)):
+        for (first, first_text), (second, second_text) in combinations(calls, 2):
+            of_first, of_second = _named_by(first.item), _named_by(second.item)
+            own, theirs = of_first - of_second, of_second - of_first
+            if _names(first_text, theirs, own) and _names(second_text, own, theirs):
+                for call, instead in ((first, second), (second, first)):
                     yield client_call_id(call.item), describe_item(instead.item)
 
 
