@@ -4,6 +4,7 @@ Nothing here depends on HTTP libraries, files or time. Header names are lower ca
 creates four of them, and no other immutable object is created as fast.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -186,7 +187,8 @@ class Finding(NamedTuple):
 class ToolRun(NamedTuple):
     """A finished tool run: the tool's `name`, the `arguments` by name, the value `returned`, or whether it `failed`.
 
-    `bound` are the arguments with the defaults of the parameters that got none.
+    `bound` are the arguments with the defaults of the parameters that got none. An exchange after number `after`, up to
+    `until`, may have asked for the run: none, if the test itself ran the tool.
     """
 
     name: str
@@ -194,6 +196,8 @@ class ToolRun(NamedTuple):
     returned: Any = None
     failed: bool = False
     bound: Mapping[str, Any] = EMPTY_MAPPING
+    after: int = 0
+    until: int = sys.maxsize
 
 
 class SentTurn(NamedTuple):
@@ -207,9 +211,10 @@ class SentTurn(NamedTuple):
 class ToolRuns:
     """The runs of recorded tools, oldest first, and the names of all these tools, run or not.
 
-    `turns` holds the turns of the test's chat UIs, oldest first.
+    `turns` holds the turns of the test's chat UIs, oldest first, `exchange_count` is the length of the journal.
     """
 
     finished: list[ToolRun] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     turns: list[SentTurn] = field(default_factory=list)
+    exchange_count: int = 0

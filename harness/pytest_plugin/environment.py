@@ -153,7 +153,10 @@ def open_mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: 
     world.explorer = WorldExplorer(mock_server.api, world)
     world.coding_agents = partial(_make_coding_agent, mock)
     module = getattr(getattr(request.node, "module", None), "__name__", "")
-    with note_caught_errors(world.refusals), record_runs(world.tool_runs, module):
+    with (
+        note_caught_errors(world.refusals),
+        record_runs(world.tool_runs, module, getattr(request.node, "originalname", "")),
+    ):
         yield mock
     mock_server.api.close(world.api_key)
 

@@ -10,6 +10,7 @@ import orjson
 from harness.analysis.call_ledger import Approval, ApprovalLedger, Call, collect_calls, concerns_approvals
 from harness.analysis.flow import Flow, FlowStep, build_steps
 from harness.analysis.history.history import History
+from harness.analysis.history.tool_results import ToolResults
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.retries import find_retries
 from harness.core.exchange import Json, ToolRuns
@@ -85,14 +86,15 @@ def _group(members: Sequence[tuple[CaseRow, ShownCause]]) -> CauseGroup:
 
 def show_calls(world: World, steps: Sequence[FlowStep], pool: Pool) -> list[ShownCall]:
     """Convert every call and approval of a World, in the order in which the model asked for them."""
-    calls = [_show_call(call, world.tool_runs, pool) for call in collect_calls(world.exchanges)]
+    repeated = ToolResults(world.exchanges, world.tool_runs).repeated
+    calls = [_show_call(call, repeated, world.tool_runs, pool) for call in collect_calls(world.exchanges)]
     approvals = [_show_approval(approval, pool) for approval in _approvals(world, steps)]
     return sorted([*calls, *approvals], key=lambda call: call.said)
 
 
-def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
+def _show_call(call: Call, repeated: Mapping[str, int], runs: ToolRuns, pool: Pool) -> ShownCall:
     answered = [number for number, _ in call.outputs]
-    executed = _count_runs(call, runs) if call.name in runs.names else len(call.outputs)
+    seen = min(len(answered), 1) if call.name in runs.names else len(answered)
     value = call.outputs[-1][1] if call.outputs else ""
     output = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
     return ShownCall(
@@ -101,15 +103,9 @@ def _show_call(call: Call, runs: ToolRuns, pool: Pool) -> ShownCall:
         pool.label(call.arguments),
         call.said or 0,
         answered,
-        executed,
+        repeated.get(call.call_id, seen),
         output=pool.label(output),
     )
-
-
-def _count_runs(call: Call, runs: ToolRuns) -> int:
-    wanted = call.parsed_arguments
-    own = [run for run in runs.finished if run.name == call.name]
-    return sum(not isinstance(wanted, dict) or dict(run.arguments) == wanted for run in own)
 
 
 def _show_approval(approval: Approval, pool: Pool) -> ShownCall:

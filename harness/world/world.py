@@ -255,7 +255,7 @@ class World:
 
     def add_exchange(self, request: Request, answer: Answer, edge: SendRecord | ReturnedAnswer | None = None) -> None:
         """Add an exchange to the journal, with the edge's record and the turn that answered it."""
-        self.exchange_count = number = self.exchange_count + 1
+        self.exchange_count = self.tool_runs.exchange_count = number = self.exchange_count + 1
         exchange = Exchange(number, request, answer)
         if self.heard_strays.log.number:
             self.heard_strays.note(number - 1)

@@ -22,6 +22,12 @@ def ran(arguments: Json, returned: Any = "refunded", *, failed: bool = False, **
     return ToolRun("refund", arguments, returned, failed, {**defaults, **arguments})
 
 
+def lost_runs(*spans: tuple[int, int]) -> list[str]:
+    """Return what is lost when a tool runs for a call of exchange 1, and again in the span of each exchange."""
+    again = [ran(A7)._replace(after=after, until=until) for after, until in spans]
+    return lost([A7], [ran(A7), *again], ["refunded"])
+
+
 def lost(called: list[Json], runs: list[ToolRun], answers: list[str]) -> list[str]:
     """Return what is lost when calls of `refund` are answered in a chain, and the tool ran as recorded."""
     client = Client()
@@ -105,3 +111,13 @@ def test_a_run_that_a_framework_converted_or_repeated_after_a_failure_is_right(
     called: list[Json], runs: list[ToolRun], answers: list[str]
 ) -> None:
     assert lost(called, runs, answers) == []
+
+
+@pytest.mark.parametrize("span", [(0, 1), (0, 2)])
+def test_a_run_repeats_a_call_that_may_have_led_to_it(span: tuple[int, int]) -> None:
+    assert lost_runs(span) == ["that its tool has run 2 times"]
+
+
+@pytest.mark.parametrize("span", [(0, 0), (1, 1), (1, 2), (2, 2)])
+def test_a_run_that_no_call_can_have_led_to_repeats_none(span: tuple[int, int]) -> None:
+    assert lost_runs(span, span) == []

@@ -134,8 +134,9 @@ class TestSwappedOutputs:
         [
             ("Rome: 22 °C", "Paris: 18 °C"),
             ("It is sunny in Rome.", "It rains in Paris."),
+            ("Rome is sunny.", "Weather for Paris: rain"),
             ('{"city": "Rome", "sun": 1}', '{"city": "Paris", "sun": 0}'),
-            ('{"at": {"city": "Rome"}}', '{"at": {"city": "Paris"}}'),
+            ('{"at": {"city": "Rome"}, "sun": 1}', '{"at": {"city": "Paris"}, "sun": 0}'),
         ],
     )
     def test_outputs_that_name_the_argument_of_the_other_call_are_a_finding(self, texts: tuple[str, str]) -> None:
@@ -149,6 +150,12 @@ class TestSwappedOutputs:
             (("Paris: 18 °C", "Rome: 22 °C"), ()),
             (("Rome", "Paris"), ()),
             (("warmer than Rome", "22 °C"), ()),
+            (("married to Rome", "married to Paris"), ()),
+            (("warmer than Rome", "colder than Paris"), ()),
+            (("in love with Rome", "the rival of Paris"), ()),
+            (("Rome since 1956", "Paris, its only twin"), ()),
+            (("It is in Rome.", "It is in Paris."), ()),
+            (('{"city": "Rome"}', '{"city": "Paris"}'), ()),
             (('{"next": "Rome"}', '{"next": "Paris"}'), ()),
             (("2 seats", "1 seat"), ({"seats": 1}, {"seats": 2})),
             (

@@ -183,6 +183,33 @@ def test_a_prompt_may_follow_a_call_that_was_given_up(client: Client) -> None:
     assert client.mock.losses == []
 
 
+def test_a_run_begins_between_the_exchanges_that_may_have_asked_for_it(client: Client) -> None:
+    def ship(ref: str, *, asks: bool) -> str:
+        if asks:
+            client.ask([PROMPT])
+        return str(inner(ref))
+
+    def helper() -> None:
+        inner("v2")
+
+    inner, outer = counted(deploy), counted(ship)
+    client.mock.script("One.", "Two.")
+    client.ask([PROMPT])
+    with record_runs(client.world.tool_runs, __name__, inspect.currentframe().f_code.co_name):  # type: ignore[union-attr]
+        helper()
+        inner("v2")
+        assert all(inner(ref) for ref in ["v2"])
+        (lambda: outer("v2", asks=False))()
+        (lambda: outer("v2", asks=True))()
+        helper()
+    runs = [(run.name, run.after, run.until) for run in client.world.tool_runs.finished]
+    assert runs == [
+        *[("deploy", 0, 1), ("deploy", 1, 1), ("deploy", 1, 1)],  # by the client, and by the test itself
+        *[("deploy", 1, 1), ("ship", 0, 1)],
+        *[("deploy", 1, 2), ("ship", 0, 1), ("deploy", 0, 2)],
+    ]
+
+
 def test_a_counted_tool_remembers_the_arguments_of_each_run_by_name() -> None:
     def deploy(ref: str, *, force: bool = False) -> str:
         return ref

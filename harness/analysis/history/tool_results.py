@@ -31,7 +31,8 @@ class ToolResults:
 
     `unexecuted` are the ids of the answered calls for which a recorded tool was not executed, `confirmed` those with an
     output that shows what the tool returned, `misrun` those that a run with other arguments answers, each with that
-    run. `repeated` has the number of runs of each call whose tool ran more often than the model called it.
+    run. `repeated` has the number of runs of each call whose tool ran more often than the model called it, without runs
+    that no call can have asked for.
     """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), runs: ToolRuns | None = None) -> None:
@@ -76,24 +77,27 @@ class ToolResults:
                 self.misrun[id] = spare.pop(places[0])[1]
             else:
                 self.unexecuted.add(id)
-        repeated = {content: len(returned[content]) for content, _ in spare}
+        asked = {content: sum(called.asked_for(run, content) for run in returned[content]) for content, _ in spare}
         for id, call in called.calls.items():
-            if count := repeated.get(_content_of(call)):
+            content = _content_of(call)
+            if (count := asked.get(content, 0)) > called.counts[content]:
                 self.repeated[id] = count
 
 
 class _CalledTools:
-    """The `calls` of a journal by id, their `outputs`, and how often each content was called."""
+    """The `calls` of a journal by id, their `outputs`, and how often and in which exchanges each content was called."""
 
     def __init__(self, exchanges: Sequence[Exchange]) -> None:
         self.calls, self.outputs = dict[str, Json](), defaultdict[str, list[str]](list)
         self.counts = Counter[_CallContent | None]()
+        self._exchanges = defaultdict[_CallContent | None, list[int]](list)
         seen: set[tuple[str, str]] = set()
-        for response, item in _items_of(exchanges):
+        for number, response, item in _items_of(exchanges):
             if id := client_call_id(item):
                 # Scripts reuse ids, and a response is retrieved again.
                 if (response or id not in self.calls) and (response, id) not in seen:
                     self.counts[_content_of(item)] += 1
+                    self._exchanges[_content_of(item)].append(number)
                 seen.add((response, id))
                 self.calls.setdefault(id, item)
             elif id := answered_id(item):
@@ -114,6 +118,10 @@ class _CalledTools:
             if not _is_run_with_others(arguments, run)
         ]
         return max(agreeing)[-1] if agreeing else None
+
+    def asked_for(self, run: ToolRun, content: _CallContent | None) -> bool:
+        """Return whether a call with this content came when it may have led to a run."""
+        return any(run.after < number <= run.until for number in self._exchanges[content])
 
     def is_answered_by(self, call_id: str, run: ToolRun) -> bool:
         """Return whether an output of a call is the result of a run of its tool with other arguments."""
@@ -149,13 +157,13 @@ def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, str | list | dict) and not value)
 
 
-def _items_of(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Json]]:
-    """Yield the items of a journal, those of an answer with the id of the response."""
+def _items_of(exchanges: Sequence[Exchange]) -> Iterator[tuple[int, str, Json]]:
+    """Yield the items of a journal with the number of the exchange, those of an answer with the id of the response."""
     for exchange in exchanges:
         answer = as_object(exchange.answer.body)
-        yield from ((as_string(answer.get("id")), item) for item in objects_in(answer.get("output")))
+        yield from ((exchange.number, as_string(answer.get("id")), item) for item in objects_in(answer.get("output")))
         if isinstance(exchange.request.body, dict):
-            yield from (("", item) for item in objects_in(input_items(exchange.request.body)))
+            yield from ((exchange.number, "", item) for item in objects_in(input_items(exchange.request.body)))
 
 
 def _content_of(call: Json) -> _CallContent:

@@ -49,6 +49,12 @@ _EXPLAINED = re.compile(
 )
 """Words that give any reason for which a call was not executed."""
 _WORD, _SHORT_NUMBER = re.compile(r"\w+"), re.compile(r" \d{1,3} ")
+_RELATION = re.compile(
+    r"(?:\b|_)(?:next|prev|near|clos|neighbou?r|oppo|other|partner|spouse|sibling|pair|peer|mate|match|rival|relat|similar"
+    r"|alternat|repla|counter|inver|revers|conver|translat|[a-z]+onym|link|connect|compar|friend|contact|swap)",
+    re.I,
+)
+"""What words begin with in the name of a tool that returns another thing of the same kind as its argument."""
 _NamedValue = tuple[str, str]
 """The name of an argument, and its words."""
 LONGEST_PLACEHOLDER = 200
@@ -62,8 +68,8 @@ def _both_answered(text: str, *then: Json) -> Case:
     return ask("P > C C2", ["P C C2", output(value=text), output("call_2", text), *then])
 
 
-def _both_weathers(first: str, second: str) -> Case:
-    cities = [function_call("weather", {"city": city}, call_id=city, off_schema=True) for city in ("Paris", "Rome")]
+def _both_weathers(first: str, second: str, tool: str = "weather") -> Case:
+    cities = [function_call(tool, {"city": city}, call_id=city, off_schema=True) for city in ("Paris", "Rome")]
     return ask(["P >", *cities], chained(output("Paris", first), output("Rome", second)))
 
 
@@ -86,6 +92,9 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
         _both_weathers("Paris: 18 °C", "Rome: 22 °C"),
         _both_weathers("Rome", "Paris"),
         _both_weathers("Paris, then Rome", "Rome, then Paris"),
+        _both_weathers("twinned with Rome since 1956", "twinned with Paris, its only twin"),
+        _both_weathers("Married in Rome", "Married in Paris"),
+        _both_weathers("Rome: 2 min", "Paris: 3 min", "next_stop"),
         _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
         _both_answered("Tool execution was not approved."),
         _both_answered("ok"),
@@ -101,8 +110,8 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     executed may be answered with the reason, for example that the user refused it. Without `counted`, an output that
     reports that the call was not executed counts if it precedes text that the model produced before the call, because
     the client mistook that text for a continuation. It also counts if no user message follows, and the output announces
-    one, or several calls of one response got the same text without a reason. So do the outputs of two calls that each
-    name an argument of the other, and none of their own.
+    one, or several calls of one response got the same text without a reason. So do the outputs of two calls that are
+    each about an argument of the other call, and name none of their own.
     """
     ahead = dict(_find_answered_ahead(request, history))
     unexplained, swapped = _find_unexplained(request, history), dict(_find_swapped(request, history))
@@ -178,18 +187,23 @@ def _facts(
 
 
 def _find_swapped(request: HistoryRequest, history: History) -> Iterator[tuple[str, str]]:
-    """Find the pairs of calls in one response that were answered with the output of the other, each with the other."""
+    """Find the pairs of calls in one response that were answered with the output of the other, each with the other.
+
+    A tool that relates things names another one than its argument, in the same words for both: "married to Rome".
+    """
     answered: dict[tuple[int, str], list[tuple[OutputItem, str]]] = defaultdict(list)
     for _, id, item in request.outputs:
         original, text = history.find_call(id), output_text(item)
         is_known = id in history.call_outputs or id in history.tool_results.confirmed
-        if original and not is_known and len(text) <= LONGEST_PLACEHOLDER:
-            answered[original.number, as_string(original.item.get("name"))].append((original, text))
+        name = as_string(original.item.get("name")) if original else ""
+        if original and not is_known and len(text) <= LONGEST_PLACEHOLDER and not _RELATION.search(name):
+            answered[original.number, name].append((original, text))
     for calls in answered.values():
         for (first, first_text), (second, second_text) in combinations(calls, 2):
             of_first, of_second = _named_by(first.item), _named_by(second.item)
             own, theirs = of_first - of_second, of_second - of_first
-            if _names(first_text, theirs, own) and _names(second_text, own, theirs):
+            rests = {_rest_of(text, of_first | of_second) for text in (first_text, second_text)}
+            if len(rests) == 2 and _names(first_text, theirs, own) and _names(second_text, own, theirs):
                 for call, instead in ((first, second), (second, first)):
                     yield client_call_id(call.item), describe_item(instead.item)
 
@@ -201,13 +215,29 @@ def _named_by(call: Json) -> Set[_NamedValue]:
 
 
 def _names(text: str, theirs: Set[_NamedValue], own: Set[_NamedValue]) -> bool:
-    """Return whether an output names arguments of another call, and says more of them, but names none of its own."""
+    """Return whether an output is about arguments of another call, and names none of its own.
+
+    It is about a member of the same name, a label before a colon, the subject of a sentence, what "in" or "for" precedes.
+    """
     if text.lstrip()[:1] == "{":
         members = {(name, _spaced(value)) for name, value in _members_of(parse_literal(text))}
         return not members.isdisjoint(theirs) and members.isdisjoint(own)
+    words, label = _spaced(text), _spaced(text.partition(":")[0]) if ":" in text else ""
+    is_about = any(
+        value == label
+        or words.startswith(tuple(f"{value}{verb} " for verb in ("is", "was", "has")))
+        or any(f" {place}{value}" in words for place in ("in", "for", "at", "on"))
+        for _, value in theirs
+    )
+    return is_about and not any(value in words for _, value in own)
+
+
+def _rest_of(text: str, named: Set[_NamedValue]) -> str:
+    """Return the words of an output without the arguments that it names."""
     words = _spaced(text)
-    found, kept = ({value for _, value in named if value in words} for named in (theirs, own))
-    return bool(found - {words}) and not kept
+    for _, value in named:
+        words = words.replace(value, " ")
+    return words
 
 
 def _members_of(value: object) -> Iterator[tuple[str, object]]:
