@@ -13,8 +13,8 @@ from harness.cassettes.format.other_recorders import parse_interactions
 from harness.cassettes.format.untrusted import parse_yaml_documents
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cli.program import ExitCode, Options, argument, print_text
-from harness.core.bounded_input import read_bounded
-from harness.core.errors import ConfigError, Malformed, ScriptError
+from harness.core.bounded_input import explain_read_errors, read_bounded
+from harness.core.errors import Malformed, ScriptError
 from harness.core.secret_prefixes import TOKEN_PATTERN
 from harness.explain.refusal import resolve_path
 from harness.world.scripting.load import load_script_file
@@ -67,11 +67,8 @@ def _is_recording(text: str) -> bool:
 
 
 def _read_text(file: Path) -> str:
-    try:
+    with explain_read_errors(str(file), "Pass script files and recordings."):
         return read_bounded(file).decode()
-    except (OSError, UnicodeDecodeError, Malformed) as problem:
-        why = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"{file}: cannot be read: {why}. Pass script files and recordings.") from problem
 
 
 def _find_secrets(file: Path, text: str) -> Iterator[str]:

@@ -106,6 +106,16 @@ def open_bounded(path: Path, advice: str = SPLIT_ADVICE) -> Iterator[BoundedFile
         yield BoundedFile(plain, advice)
 
 
+@contextmanager
+def explain_read_errors(name: str, fix: str = "") -> Iterator[None]:
+    """Raise ConfigError, saying why a file cannot be read, for what reading or decoding it raises in the block."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, Malformed) as problem:
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"{name}: cannot be read: {why}. {fix}".rstrip()) from problem
+
+
 def read_bounded(path: Path, advice: str = SPLIT_ADVICE) -> bytes:
     """Read the whole content of a file; Malformed with advice if it is too large, OSError if it cannot be read."""
     with open_bounded(path, advice) as content:

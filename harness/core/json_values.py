@@ -1,6 +1,7 @@
 """JSON values: read where the shape is unknown, patched, and dumped from pydantic objects, without importing pydantic."""
 
 import json
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from harness.core.errors import ScriptError
@@ -20,6 +21,24 @@ def objects_in(value: Any) -> list[Json]:
 def as_string(value: Any) -> str:
     """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield every string in a JSON value, except the names of members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(member)
+
+
+def map_strings(value: Any, change: Callable[[str], Any]) -> Any:
+    """Apply `change` to every string in a JSON value, except the names of members."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [map_strings(element, change) for element in value]
+    return {name: map_strings(member, change) for name, member in value.items()} if isinstance(value, dict) else value
 
 
 def without_nulls(value: Json) -> Json:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.json_values import as_object, objects_in
-from harness.verify.compare import ABSENT, ERROR, Profile, compare, describe_kind, map_strings, select_error_members
+from harness.core.json_values import as_object, map_strings, objects_in
+from harness.verify.compare import ABSENT, ERROR, Profile, compare, describe_kind, select_error_members
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.rerender import UNORDERED_EVENTS

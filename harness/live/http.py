@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx2
 
+from harness.analysis.retries import asked_delay
 from harness.api.http.bodies import decode_answer
 from harness.api.http.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction
@@ -133,8 +134,8 @@ class HttpClient:
         """Send a request for `path`, relative to the base URL, retrying after a 429; return the reply. Never raises."""
         for attempt in range(1, self._max_attempts + 1):
             interaction = self._send_once(method, path, headers, body)
-            wait = _retry_after(interaction.answer_headers) if interaction.status == TOO_MANY_REQUESTS else None
-            if wait is None or attempt == self._max_attempts:
+            wait = asked_delay(interaction.answer_headers) if interaction.status == TOO_MANY_REQUESTS else None
+            if wait is None or wait > MAX_WAIT_SECONDS or attempt == self._max_attempts:
                 break
             time.sleep(wait)
         return parse_reply(interaction, path)
@@ -217,15 +218,6 @@ class _Reading:
 def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
     """Encode headers, stripping white space around values, which the HTTP library refuses."""
     return {name.encode(): value.strip(" \t").encode() for name, value in headers.items()}
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds in `retry-after`; None if they exceed MAX_WAIT_SECONDS, or without the header."""
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds <= MAX_WAIT_SECONDS else None
 
 
 def _describe_unreadable(status: int, headers: Mapping[str, str], size: int) -> str:

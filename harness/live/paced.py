@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from harness.analysis.client_mistakes.retries import is_out_of_quota
+from harness.analysis.retries import asked_delay
 from harness.api.http.dialects import API_ROOTS, FOUNDRY, OPENAI, Upstream, provider_of_host
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.cassettes.format.interaction import Interaction
@@ -172,18 +173,9 @@ def _retry_delay(facts: _PacingFacts, attempt: int) -> float | None:
         return None
     if facts.status == 500 and attempt >= 1:
         return None  # this request may always be answered so
-    requested = _requested_delay(facts.headers)
-    delay = float(2**attempt) if requested is None else requested
+    asked = asked_delay(facts.headers)
+    delay = float(2**attempt) if asked is None else asked
     return delay if delay <= MAX_LIMIT_SECONDS else None
-
-
-def _requested_delay(headers: Mapping[str, str]) -> float | None:
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) / unit)
-        except (KeyError, ValueError):
-            continue
-    return None
 
 
 DEFAULT_OUTPUT_TOKENS = 500

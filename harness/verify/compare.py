@@ -93,15 +93,6 @@ def select_error_members(error: Any) -> Json:
     return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
 
 
-def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """Apply `change` to every string in a JSON value."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [map_strings(element, change) for element in value]
-    return {name: map_strings(member, change) for name, member in value.items()} if isinstance(value, dict) else value
-
-
 def describe_kind(value: Any) -> str:
     """Name the JSON type of a value: `a number`, `null`."""
     kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}

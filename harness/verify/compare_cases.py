@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from harness.cassettes.recording.matching import ID
 from harness.core.exchange import Json
+from harness.core.json_values import map_strings
 from harness.report.report import WRONG_OUTCOMES
-from harness.verify.compare import Difference, Profile, compare, map_strings
+from harness.verify.compare import Difference, Profile, compare
 from harness.viewer.compared import ChangedExchange, ComparedCase, ComparedVerdict, Comparison
 from harness.viewer.page_data import CaseRow, ShownCase, ShownExchange
 from harness.viewer.pool import PoolReader

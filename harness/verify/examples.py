@@ -16,12 +16,12 @@ from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.exchange import Answer, Exchange, ReceivedRequest
+from harness.core.json_values import map_strings
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
-from harness.verify.compare import map_strings
 from harness.world.route import Turn
 from harness.world.script import Fallback
 

@@ -19,7 +19,7 @@ import orjson
 from harness.contract.schema import read_generated, schemas_directory
 from harness.core.errors import COMMAND
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, map_strings, strings_in
 from harness.core.text import encode_json
 from harness.viewer.fork import Fork, change_requests
 from harness.viewer.page_data import ShownCase, ShownExchange
@@ -249,15 +249,8 @@ def _walk_ids(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _with_ids(value: Any, ids: Ids, used: set[str]) -> Any:
     """Replace recorded ids by code that reads those of this run, and note the answers to read."""
-    if isinstance(value, dict):
-        return {name: _with_ids(member, ids, used) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_with_ids(element, ids, used) for element in value]
-    if isinstance(value, str) and value in ids:
-        name, code = ids[value]
-        used.add(name)
-        return Code(code)
-    return value
+    used.update(ids[text][0] for text in strings_in(value) if text in ids)
+    return map_strings(value, lambda text: Code(ids[text][1]) if text in ids else text)
 
 
 def _path_with_ids(path: str, ids: Ids, used: set[str]) -> str:

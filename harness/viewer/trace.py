@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from harness.core.bounded_input import RAISE_ADVICE, read_bounded
-from harness.core.errors import ConfigError, Malformed
+from harness.core.bounded_input import RAISE_ADVICE, explain_read_errors, read_bounded
+from harness.core.errors import ConfigError
 from harness.report.report import RunFacts
 from harness.viewer.build_case import document
 from harness.viewer.json_form import read_bytes, to_bytes
@@ -52,12 +52,8 @@ def write_trace(folder: Path, facts: RunFacts, case: ShownCase) -> Path:
 
 def read_trace(file: Path) -> Trace:
     """Read a trace; ConfigError for any other file."""
-    try:
+    with explain_read_errors(str(file)):
         raw = read_bounded(file, RAISE_ADVICE)
-    except Malformed as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem}.") from problem
-    except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}.") from problem
     try:
         trace = read_bytes(raw, Trace)
     except ConfigError as problem:

@@ -6,7 +6,17 @@ import pytest
 from pydantic import BaseModel, Field
 
 from harness.core.errors import ScriptError
-from harness.core.json_values import as_object, as_string, dump_model, dump_set, is_model, objects_in, write_json
+from harness.core.json_values import (
+    as_object,
+    as_string,
+    dump_model,
+    dump_set,
+    is_model,
+    map_strings,
+    objects_in,
+    strings_in,
+    write_json,
+)
 
 
 @pytest.mark.parametrize("value", [None, 1, True, "text", ["a"], {"a": 1}])
@@ -18,6 +28,12 @@ def test_a_value_of_another_type_is_empty(value: object) -> None:
 
 def test_a_list_gives_its_objects_alone() -> None:
     assert objects_in([{"a": 1}, None, "b", [{}], {}]) == [{"a": 1}, {}]
+
+
+def test_strings_are_found_and_changed_wherever_they_are() -> None:
+    value = {"a": ["x", 1, {"b": "y"}], "c": None}
+    assert list(strings_in(value)) == ["x", "y"]
+    assert map_strings(value, str.upper) == {"a": ["X", 1, {"b": "Y"}], "c": None}
 
 
 class Trip(BaseModel):

@@ -12,7 +12,6 @@ from harness.verify.compare import (
     compare,
     describe_kind,
     differing_error_members,
-    map_strings,
     select_error_members,
 )
 
@@ -69,7 +68,3 @@ def test_errors_are_compared_by_their_expected_members() -> None:
 def test_only_an_object_has_error_members() -> None:
     assert select_error_members({"code": "a", "more": 1, "message": "No."}) == {"message": "No.", "code": "a"}
     assert select_error_members("No.") == select_error_members(None) == {}
-
-
-def test_strings_are_changed_wherever_they_are() -> None:
-    assert map_strings({"a": ["x", 1, {"b": "x"}]}, str.upper) == {"a": ["X", 1, {"b": "X"}]}

@@ -257,9 +257,12 @@ class History:
         if status in PENDING_STATUSES:
             return
         del self.pending_requests[id]
-        if status not in FAILED_OR_CUT_OFF and (conversation := conversation_id(request.body)) in self.conversations:
+        conversation = conversation_id(request.body) or ""
+        if status not in FAILED_OR_CUT_OFF and (known := self.conversations.get(conversation)):
             asked = [item for place, item in request.placed_items if place.startswith("input")]
-            self.conversations[conversation or ""] = self.conversations[conversation or ""].extend([*asked, *output])
+            is_next = request.previous is known and len(asked) == len(request.placed_items)
+            # What has grown already is not copied.
+            self.conversations[conversation] = self.transcripts[id] if is_next else known.extend([*asked, *output])
         reply = HistoryReply(exchange.number, request, output, status)
         self.replies.append(reply)
         self.agents[request.agent] = lane = self.lanes[request.number]

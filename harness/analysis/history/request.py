@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Generic, TypeVar, overload
 
 from harness.analysis.history.items import (
@@ -29,30 +29,23 @@ from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
 
 T = TypeVar("T")
-MAX_LINKS = 64
-"""The maximum number of links to shorter sequences, since a lookup follows them all; beyond it values are copied."""
-MIN_LINKED = 32
-"""The minimum length of a sequence that is linked to rather than copied."""
 
 
-class _Held(Generic[T]):
-    """Holds the values that several sequences share, up to the longest; they follow those of `base`, if any.
+class _Shared(Generic[T]):
+    """Holds the values of the longest of several sequences, each of which is a beginning of it.
 
-    `start` is the length of `base`, `links` the number of bases in a row; `places` maps each of the first `indexed`
-    values to its indexes, ascending.
+    `places` maps each of the first `indexed` values to its indexes, ascending.
     """
 
-    __slots__ = ("base", "indexed", "links", "places", "start", "values")
+    __slots__ = ("indexed", "places", "values")
 
-    def __init__(self, values: list[T], base: GrowingSequence[T] | None = None) -> None:
+    def __init__(self, values: list[T]) -> None:
         self.values = values
-        self.base = base
-        self.start = len(base) if base else 0
-        self.links: int = base._held.links + 1 if base else 0
         self.places: dict[Hashable, list[int]] = {}
         self.indexed = 0
 
     def find_places(self, value: Hashable) -> Sequence[int]:
+        """Return the indexes of a value."""
         for place, held in enumerate(islice(self.values, self.indexed, None), self.indexed):
             self.places.setdefault(held, []).append(place)
         self.indexed = len(self.values)
@@ -60,55 +53,34 @@ class _Held(Generic[T]):
 
 
 class GrowingSequence(Sequence[T]):
-    """An immutable sequence; `extend` costs only the added part, as the longer sequence shares or links the values.
+    """An immutable sequence; the first `extend` costs only the added part, as the longer sequence shares the values.
 
-    A slice is a list, and has no step.
+    A slice is a list.
     """
 
-    __slots__ = ("_held", "_length")
+    __slots__ = ("_length", "_shared")
 
     def __init__(self, values: Iterable[T] = ()) -> None:
-        self._held: _Held[T] = _Held([*values])
-        self._length = len(self._held.values)
+        self._shared: _Shared[T] = _Shared([*values])
+        self._length = len(self._shared.values)
 
     def extend(self, added: Iterable[T]) -> GrowingSequence[T]:
-        """Return a sequence with more values at its end."""
-        if not self._length:
-            return GrowingSequence(added)
-        held = self._held
-        # The holder can grow in place only for the longest of its sequences.
-        if held.start + len(held.values) > self._length:
-            held = self._branch_off()
-        held.values += added
+        """Return a sequence with more values at its end; a second one from the same beginning copies the values."""
+        shared = self._shared if len(self._shared.values) == self._length else _Shared([*self])
+        shared.values += added
         longer: GrowingSequence[T] = GrowingSequence.__new__(GrowingSequence)
-        longer._held, longer._length = held, held.start + len(held.values)
+        longer._shared, longer._length = shared, len(shared.values)
         return longer
-
-    def _branch_off(self) -> _Held[T]:
-        """Return a new holder that begins with this sequence's values, for use after another extension of it."""
-        if self._length < MIN_LINKED or self._held.links >= MAX_LINKS:
-            return _Held([*self])
-        return _Held([], self)
-
-    def _segments(self) -> list[tuple[int, int, _Held[T]]]:
-        """List each `_Held` in order, with the index of its first value and the index after its last."""
-        found, view, stop = [], self, self._length
-        while True:
-            held = view._held
-            found.append((held.start, stop, held))
-            if held.base is None:
-                return found[::-1]
-            view, stop = held.base, held.start
 
     def count(self, value: Any) -> int:
         """Count the occurrences of a value; all values must be hashable."""
-        return sum(bisect_left(held.find_places(value), stop - start) for start, stop, held in self._segments())
+        return bisect_left(self._shared.find_places(value), self._length)
 
     def __len__(self) -> int:
         return self._length
 
     def __iter__(self) -> Iterator[T]:
-        return chain.from_iterable(islice(held.values, stop - start) for start, stop, held in self._segments())
+        return islice(self._shared.values, self._length)
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -118,17 +90,8 @@ class GrowingSequence(Sequence[T]):
 
     def __getitem__(self, place: int | slice) -> T | list[T]:
         if isinstance(place, slice):
-            start, stop, _ = place.indices(self._length)
-            found: list[T] = []
-            for begin, end, held in self._segments():
-                found += held.values[max(start - begin, 0) : max(min(stop, end) - begin, 0)]
-            return found
-        if not -self._length <= place < self._length:
-            raise IndexError(place)
-        place, held = place if place >= 0 else place + self._length, self._held
-        while held.base is not None and place < held.start:
-            held = held.base._held
-        return held.values[place - held.start]
+            return self._shared.values[slice(*place.indices(self._length))]
+        return self._shared.values[range(self._length)[place]]
 
 
 def facts_about(at: str, said: int | None, item: Json, **more: Any) -> Json:

@@ -16,7 +16,7 @@ from harness.analysis.loss import NEXT, LossFacts, ask, chained, loss, output
 from harness.analysis.losses.calls import content_of
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_string, objects_in, strings_in
 from harness.core.text import quote, shorten
 from harness.items import function_call
 
@@ -302,16 +302,8 @@ def _words_of(text: str) -> str:
     words = text.strip()
     if words[:1] in ("{", "[") and len(words) <= LONGEST_PLACEHOLDER:
         with suppress(ValueError):
-            words = " ".join(_strings_in(json.loads(words)))
+            words = " ".join(strings_in(json.loads(words)))
     return words.strip(" .()[]").replace("_", " ")
-
-
-def _strings_in(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _strings_in(member)
 
 
 def _is_said_by_user(item: Json) -> bool:

@@ -12,8 +12,8 @@ import orjson
 from harness.api.http.bodies import load_json
 from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
-from harness.core.bounded_input import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
-from harness.core.errors import COMMAND, ConfigError, Malformed
+from harness.core.bounded_input import RAISE_ADVICE, explain_read_errors, read_bounded, refuse_many_values, size_limit
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
 from harness.report.api_coverage import merge_coverage
 from harness.report.report import NO_FACTS, REPORT_VERSION, Report, ReportCase, merge_unknown_models
@@ -28,14 +28,11 @@ def render(report: Report) -> str:
 
 def read_report(file: Path) -> Report:
     """Read the report in a file; ConfigError if it is not a report."""
-    try:
+    with explain_read_errors(str(file), _FILE_HINT):
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)
+    try:
         document = load_json(raw)
-    except Malformed as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem}. {_FILE_HINT}") from problem
-    except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. {_FILE_HINT}") from problem
     except ValueError as problem:
         raise ConfigError(f"{file}: not JSON: {problem}. {_FILE_HINT}") from problem
     if isinstance(document, dict) and isinstance(document.get("version"), int) and document["version"] > REPORT_VERSION:

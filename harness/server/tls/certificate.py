@@ -18,8 +18,8 @@ from secrets import token_bytes, token_hex
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NoReturn
 
-from harness.core.bounded_input import read_bounded
-from harness.core.errors import ConfigError, Malformed, require_extra
+from harness.core.bounded_input import explain_read_errors, read_bounded
+from harness.core.errors import ConfigError, require_extra
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -263,11 +263,8 @@ def _read_chain(file: Path) -> Sequence[x509.Certificate]:
 
 
 def _read(file: Path, option: str) -> bytes:
-    try:
+    with explain_read_errors(option, "Name a file in PEM."):
         return read_bounded(file)
-    except (OSError, Malformed) as problem:
-        why = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"{option}: cannot be read: {why}. Name a file in PEM.") from problem
 
 
 def _check_key(content: bytes, option: str) -> None:

@@ -21,9 +21,10 @@ from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import map_strings
 from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.items.transcript import conversation_id
-from harness.verify.compare import ABSENT, Difference, Profile, compare, describe_kind, map_strings
+from harness.verify.compare import ABSENT, Difference, Profile, compare, describe_kind
 from harness.verify.judging.circumstances import enter_day, rebuild_request
 from harness.verify.judging.mock_answer import (
     find_project_differences,

@@ -23,7 +23,7 @@ from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, strings_in
 from harness.endpoints.websocket_events import ENVELOPE_MEMBERS
 from harness.items.transcript import conversation_id
 from harness.verify.remember import PRESUMED
@@ -267,12 +267,4 @@ def _is_pending(request: Request, world: World) -> bool:
 
 
 def _is_cut(recorded: Recorded) -> bool:
-    return "cut" in recorded.flags or _holds_placeholder(recorded.request)
-
-
-def _holds_placeholder(value: Any) -> bool:
-    """Return whether a value contains a placeholder of the recorder, such as `<MASSIVE_TEXT>` or `SANITIZED_IMAGE`."""
-    if isinstance(value, str):
-        return _PLACEHOLDER.fullmatch(value) is not None
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_holds_placeholder, inner))
+    return "cut" in recorded.flags or any(map(_PLACEHOLDER.fullmatch, strings_in(recorded.request)))
