@@ -47,8 +47,8 @@ def mistakes_of(deliveries: Sequence[WebhookDelivery], exchanges: Sequence[Excha
 
 
 def _made(status: int | None = 200, signature: Signature = "valid", **members: Any) -> WebhookDelivery:
-    told = {"event": "response.completed", "response": "resp_1", "id": "wh_1", "url": "http://localhost/hook"}
-    return WebhookDelivery(**{**told, "attempt": 1, "at": 0, "signature": signature, "status": status, **members})
+    defaults = {"event": "response.completed", "response": "resp_1", "id": "wh_1", "url": "http://localhost/hook"}
+    return WebhookDelivery(**{**defaults, "attempt": 1, "at": 0, "signature": signature, "status": status, **members})
 
 
 def _seen(*deliveries: WebhookDelivery) -> SeenReceiver:

@@ -17,11 +17,11 @@ def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
     places = [event.get("output_index") for event in events if _adds(event, MCP_LIST_TOOLS)]
     if len(places) < 2 or not all(isinstance(event, dict) for event in events):
         return events
-    told = [index for index, event in enumerate(events) if event.get("output_index") in places]
+    indexes = [index for index, event in enumerate(events) if event.get("output_index") in places]
     output = _final_output(events)
-    first, end = told[0], told[0] + len(told)
+    first, end = indexes[0], indexes[0] + len(indexes)
     # Recorded only for listings at the beginning, next to each other; any other order is an error.
-    if places != list(range(len(places))) or told != list(range(first, end)) or len(output) < len(places):
+    if places != list(range(len(places))) or indexes != list(range(first, end)) or len(output) < len(places):
         return events
     ordered: list[Json] = []
     for place, item in enumerate(output[: len(places)]):

@@ -209,7 +209,7 @@ def _write_listings(output: Sequence[Json], writer: StreamWriter) -> int:
     if count < 2:
         return 0
     by_item = [write_item(output[index], {}, ItemPlace(index, 0, False, False, False)) for index in range(count)]
-    begun, told = [events[:2] for events in by_item], [events[2:-1] for events in by_item]
-    for event in chain(*begun, *told, by_item[-1][-1:]):
+    begun, middle = [events[:2] for events in by_item], [events[2:-1] for events in by_item]
+    for event in chain(*begun, *middle, by_item[-1][-1:]):
         writer.write_event(event)
     return count

@@ -62,8 +62,8 @@ def omit_classic_members(operation: str, body: Json) -> Json:
         shown = {**shown, "tools": [ANY_TOOL if _is_own_tool(tool) else tool for tool in tools]}
     if "tool_approvals" in body and body.get("tool_outputs") is None:
         shown = {**shown, "tool_outputs": []}
-    if isinstance(outputs := shown.get("tool_outputs"), list) and isinstance(told := body.get("tool_outputs"), list):
-        shown = {**shown, "tool_outputs": [_as_text(*pair) for pair in zip(outputs, told, strict=True)]}
+    if isinstance(outputs := shown.get("tool_outputs"), list) and isinstance(sent := body.get("tool_outputs"), list):
+        shown = {**shown, "tool_outputs": [_as_text(*pair) for pair in zip(outputs, sent, strict=True)]}
     return shown
 
 
@@ -83,8 +83,8 @@ def _is_own_tool(tool: Any) -> bool:
     return isinstance(tool, dict) and tool.get("type") in _OWN_TOOLS
 
 
-def _as_text(output: Any, told: Any) -> Any:
-    is_picture = isinstance(told, dict) and told.get("type") == SCREENSHOT and isinstance(told.get("output"), dict)
+def _as_text(output: Any, sent: Any) -> Any:
+    is_picture = isinstance(sent, dict) and sent.get("type") == SCREENSHOT and isinstance(sent.get("output"), dict)
     return {**output, "output": ""} if is_picture else output
 
 

@@ -312,15 +312,15 @@ class Options:
             raise typer.BadParameter(f"{why}. Omit {', '.join(others)}.")
 
 
-def option(default: Any, told: str, *names: str, **settings: Any) -> Any:
+def option(default: Any, help_text: str, *names: str, **settings: Any) -> Any:
     """Declare a field as an option, named after the field unless names are given."""
-    return field(default=default, metadata={"names": names, "make": partial(typer.Option, help=told, **settings)})
+    return field(default=default, metadata={"names": names, "make": partial(typer.Option, help=help_text, **settings)})
 
 
-def argument(default: Any, told: str, **settings: Any) -> Any:
+def argument(default: Any, help_text: str, **settings: Any) -> Any:
     """Declare a field as an argument, which is required if its default is `...`."""
     given = {} if default is ... else {"default": default}
-    return field(**given, metadata={"names": (), "make": partial(typer.Argument, help=told, **settings)})
+    return field(**given, metadata={"names": (), "make": partial(typer.Argument, help=help_text, **settings)})
 
 
 def completes(list_names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

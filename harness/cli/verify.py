@@ -120,7 +120,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
         _print_tally(tally, as_json, why, options.verbose)
         ahead = _print_outlook(report, as_json) if outlook and report else False
         if overrides and as_json != Path("-"):
-            for line in find_unused(overrides, tally.acted, tally.judged_files):
+            for line in find_unused(overrides, tally.applied, tally.judged_files):
                 print_text(line)
     _exit_by(tally, why, ahead=ahead)
 

@@ -50,12 +50,12 @@ class Checked(NamedTuple, Generic[C]):
     """The result of a check: the first violation, None if the API would accept the request.
 
     `call` is what endpoints may read: without the parts that its schema forbids and the World's overrides exempt.
-    `acted` holds the World's overrides that changed the outcome.
+    `applied` holds the World's overrides that changed the outcome.
     """
 
     violation: Violation | None
     call: C
-    acted: tuple[Entry, ...] = ()
+    applied: tuple[Entry, ...] = ()
 
 
 def check(call: C, is_exempt: IsExempt | None = None) -> Checked[C]:
@@ -81,19 +81,19 @@ def check(call: C, is_exempt: IsExempt | None = None) -> Checked[C]:
 def _check_overruled(call: C, overrides: Overrides, models: Models) -> Checked[C]:
     """Check a request in a World whose overrides exempt it from rules, or refuse it."""
     admitted, exemptions = _omit_exempted(call, overrides, models)
-    acted: list[Entry] = [*exemptions]
+    applied: list[Entry] = [*exemptions]
 
     def is_exempt(rule: Rule, facts: Mapping[str, Any], error: ApiError) -> bool:
         exemption = overrides.find_exemption(rule.id, facts, error.param, call.request, models)
-        acted.extend([exemption] if exemption else ())
+        applied.extend([exemption] if exemption else ())
         return exemption is not None
 
     violation = check(admitted, is_exempt).violation
     if found := overrides.find_refusal(call.request, models, violation.rule.id if violation else ""):
         refusal, rule, facts = found
         violation = Violation(rule, rule.error.fill(facts), facts)
-        acted.append(refusal)
-    return Checked(violation, admitted, tuple(acted))
+        applied.append(refusal)
+    return Checked(violation, admitted, tuple(applied))
 
 
 def _omit_exempted(call: C, overrides: Overrides, models: Models) -> tuple[C, list[Exemption]]:

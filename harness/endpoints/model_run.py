@@ -49,7 +49,7 @@ PREWARMED = PlayedTurn(())
 """The answer to a request that only prepares the cache."""
 
 
-class Turn(NamedTuple):
+class ModelTurn(NamedTuple):
     """The items of a turn, the response's ending, and the lines held back until the calls in the turn are approved.
 
     `is_text` says whether the turn consists of text messages only.
@@ -62,7 +62,7 @@ class Turn(NamedTuple):
     is_text: bool
 
 
-def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
+def take_turn(prompt: Prompt, call: ApiCall) -> ModelTurn:
     """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
     taken, waiting = _take_lines(prompt, call)
     scripted, ending = split_ending(taken.lines)
@@ -71,7 +71,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     # Most turns are of text, which answers any request that does not ask for a form of it, or for a call.
     if not is_text or prompt.body.get("text") or prompt.body.get("tool_choice"):
         taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
-    return Turn(taken, items, ending, waiting, is_text)
+    return ModelTurn(taken, items, ending, waiting, is_text)
 
 
 def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[PlayedTurn, PlayedTurn | None]:
@@ -88,8 +88,8 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[PlayedTurn, PlayedTurn |
     return taken, waiting
 
 
-def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None) -> PendingResponse:
-    """Turn a scripted turn into the response to a prompt; advances the World's clock."""
+def run_model(prompt: Prompt, turn: ModelTurn, world: World, agent: NamedAgent | None) -> PendingResponse:
+    """Make the response to a prompt from a turn, and advance the World's clock."""
     now = world.tick()
     parent = prompt.body.get("previous_response_id") or prompt.conversation
     id = world.ids.response(now, parent, (agent.kind if agent else PROMPT).id_prefix)
@@ -130,18 +130,18 @@ def _withhold_reasoning(started: Json, prompt: Prompt, output: Sequence[Json], w
     return dict([*members[:place], ("input_transformations", withheld), *members[place:]])
 
 
-def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
+def note_approvals(prompt: Prompt, turn: ModelTurn, pending: PendingResponse, world: World) -> None:
     """Record the approvals in a request and its response, and the lines that wait for them."""
     if turn.awaiting_approval:
-        world.mcp_servers.hold_for_approval(run.output, turn.awaiting_approval)
+        world.mcp_servers.hold_for_approval(pending.output, turn.awaiting_approval)
     if turn.is_text and APPROVAL_TYPES.isdisjoint(prompt.transcript.added_by_type):
         return  # most turns
-    if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *run.output]):
+    if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *pending.output]):
         number = world.exchange_count + 1
-        world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)
+        world.approval_ledger.add_exchange(number, pending.previous, pending.own_input, pending.output)
 
 
-def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
+def _render_output(prompt: Prompt, turn: ModelTurn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
     """Render the output of a turn in the response `id`; returns it with the ending."""
     body, has_agents = prompt.body, prompt.settings.has_agents
     if turn.is_text and not has_agents:
@@ -258,7 +258,7 @@ def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
             world.copy_to_container(id, file)
 
 
-def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
+def _find_spent(body: Json, turn: ModelTurn, ending: Ending) -> int | None:
     """Return an output's tokens if known without counting: for text messages, or at the `max_output_tokens` limit."""
     limit: int | None = body.get("max_output_tokens")
     if limit is None:

@@ -13,7 +13,7 @@ from harness.api.responses import filter_page, filter_stored_items
 from harness.api.tokens import estimate_settings_tokens, make_usage
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
-from harness.endpoints.model_run import Turn, note_approvals, run_model, take_turn
+from harness.endpoints.model_run import ModelTurn, note_approvals, run_model, take_turn
 from harness.faults import ends_early
 from harness.faults.transmission import apply_faults
 from harness.items.kind import Item
@@ -31,35 +31,35 @@ def create(call: ApiCall) -> Answer:
     if quotas is not None:  # before a turn is taken, so that a refused request leaves the script unchanged
         quotas.take(prompt, call.request.dialect, call.world.account.name, call.world.skipped_seconds)
     turn = take_turn(prompt, call)
-    run = run_model(prompt, turn, call.world, call.agent)
-    note_approvals(prompt, turn, run, call.world)
-    answer = _build_answer(run, prompt, turn, call.world)
+    pending = run_model(prompt, turn, call.world, call.agent)
+    note_approvals(prompt, turn, pending, call.world)
+    answer = _build_answer(pending, prompt, turn, call.world)
     if quotas is not None:
         answer = answer._replace(headers={**answer.headers, **quotas.headers(prompt, call.request.dialect)})
     return answer
 
 
-def _build_answer(run: PendingResponse, prompt: Prompt, turn: Turn, world: World) -> Answer:
+def _build_answer(pending: PendingResponse, prompt: Prompt, turn: ModelTurn, world: World) -> Answer:
     """Build the answer with a response, which is stored unless the request forbids it.
 
     A background response is queued; a stream is rendered to its end at once, background or not.
     """
     lines, has_faults = turn.taken.lines, turn.taken.has_faults
     if has_faults:
-        run = _discard_if_cut(run, lines)
-    answer = _build_whole(run, prompt, turn.items, world)
+        pending = _discard_if_cut(pending, lines)
+    answer = _build_whole(pending, prompt, turn.items, world)
     return apply_faults(answer, lines, world.gate) if has_faults else answer
 
 
-def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:
-    ending, streams, background = run.ending, prompt.body.get("stream"), prompt.body.get("background")
+def _build_whole(pending: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:
+    ending, streams, background = pending.ending, prompt.body.get("stream"), prompt.body.get("background")
     # A client that waits for the whole response gets its failure as an error, not as a response; nothing is stored.
     if ending.status == "failed" and not streams and not background:
         error = to_api_error(ending.members["error"])
         return Answer(error.status, error.body())
     if background and not streams:
-        return Answer(200, enqueue_response(world, run))
-    response = world.finish(run)
+        return Answer(200, enqueue_response(world, pending))
+    response = world.finish(pending)
     if streams:
         return _stream(response, prompt.body, items, world)
     return Answer(200, response)
@@ -75,10 +75,10 @@ def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> 
     return Answer(200, response, events=events)
 
 
-def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
-    """Discard a run whose answer may be cut: it ends when the client disconnects, unless in the background (assumed)"""
-    goes_on = not ends_early(lines) or run.initial_response.get("background")
-    return run if goes_on else run._replace(is_stored=False, conversation=None)
+def _discard_if_cut(pending: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
+    """Discard a response whose answer may be cut: it ends when the client disconnects, unless in the background (assumed)"""
+    goes_on = not ends_early(lines) or pending.initial_response.get("background")
+    return pending if goes_on else pending._replace(is_stored=False, conversation=None)
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")

@@ -161,10 +161,10 @@ def unless_failed(seen: ObservedRun, *checks: Check) -> Iterator[str]:
 @check_of_failure
 def tells_cut(seen: ObservedRun, *reasons: str) -> Iterator[str]:
     """Check that the client reports why each text was cut, empty for a complete one; passes if the task failed."""
-    told = list(seen.outcome.incomplete or ())
+    reported = list(seen.outcome.incomplete or ())
     for number, reason in enumerate(reasons if seen.outcome.error is None else ()):
         text = quote(seen.outcome.texts[number]) if number < len(seen.outcome.texts) else "nothing"
-        said = told[number] if number < len(told) else ""
+        said = reported[number] if number < len(reported) else ""
         if reason and not said:
             yield f"the user takes {text} for the whole answer, the API cut it: {reason}"
         # A client may use its own words, but must not report another reason of the API.

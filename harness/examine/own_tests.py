@@ -110,12 +110,12 @@ def _render_test(case: ClientCase, modes: Sequence[str]) -> str:
 
 
 def _docstring(case: ClientCase) -> str:
-    told = (
+    lines = (
         f"{case.title} ({case.severity}).",
         "",
         f"The API: {case.does}",
         f"Source: {case.source}",
         f"Due: {case.shows}",
     )
-    text = "\n".join(told).replace("\\", "\\\\").replace('"""', "'''")
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
     return f'"""{text}\n"""'

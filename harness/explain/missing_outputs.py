@@ -108,17 +108,17 @@ def _describe_open_calls(calls: Sequence[UnpairedItem]) -> str:
     groups: dict[str, list[str]] = {}
     for call in calls:
         groups.setdefault(describe_origin(call.origin), []).append(describe_item(call.item))
-    told = "; ".join(f"{', '.join(names)}{origin}" for origin, names in groups.items())
+    listed = "; ".join(f"{', '.join(names)}{origin}" for origin, names in groups.items())
     missing = "answer" if calls[0].is_approval else "output"
     if len(calls) == 1:
         if calls[0].is_second:
             verb = f"repeats a `call_id` whose only {missing} is that of an earlier call: send each call once"
         else:
             verb = f"has no {missing} in this request"
-        return f"{calls[0].place}: {told}{'' if calls[0].origin else ','} {verb}"
+        return f"{calls[0].place}: {listed}{'' if calls[0].origin else ','} {verb}"
     places = ", ".join(dict.fromkeys(call.place for call in calls))
     noun = "approval requests" if calls[0].is_approval else "calls"
-    return f"{places}: {len(calls)} {noun} have no {missing} in this request: {told}"
+    return f"{places}: {len(calls)} {noun} have no {missing} in this request: {listed}"
 
 
 def _describe_missing_call(output: UnpairedItem) -> str:

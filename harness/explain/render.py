@@ -87,13 +87,13 @@ def render_cause(cause: Explained, max_lines: int = MAX_CAUSE_LINES) -> str:
     return "\n".join(lines)
 
 
-def render_section(world: World, causes: Sequence[Cause], *, told: str = "", verbose: bool = False) -> str:
-    """Render the section of a failure: its causes, unless the text `told` already contains them, and the flow.
+def render_section(world: World, causes: Sequence[Cause], *, shown: str = "", verbose: bool = False) -> str:
+    """Render the section of a failure: its causes, unless the text `shown` already contains them, and the flow.
 
     With `verbose`, every cause in full, and the journal, the evidence of the rules and the bodies of the first cause.
     """
     first = render_cause(causes[0], NO_LIMIT) if causes and verbose else render_causes(causes, world.vocabulary)
-    parts = ["" if escape_controls(first) in told else first, _render_flow(world, causes[0].exchange if causes else 0)]
+    parts = ["" if escape_controls(first) in shown else first, _render_flow(world, causes[0].exchange if causes else 0)]
     if verbose:
         parts += _render_details(world, causes)
     return escape_controls("\n\n".join(filter(None, parts)))
@@ -125,22 +125,22 @@ def _wrap_lines(text: str, width: int, max_lines: int) -> list[str]:
     return wrap(" ".join(text.split()), width, max_lines=max_lines, placeholder=" …", break_on_hyphens=False) or [""]
 
 
-def _render_flow(world: World, told: int) -> str:
-    """Render the newest part of the flow, and in a long flow also the steps around exchange `told` (0 for none).
+def _render_flow(world: World, number: int) -> str:
+    """Render the newest part of the flow, and in a long flow also the steps around exchange `number` (0 for none).
 
     The error of that exchange is not repeated, since the cause above contains it.
     """
     if not world.exchanges:
         return ""
-    excerpts = Mock(world).flow.excerpts(told, MAX_STEPS)
-    return "\n".join(_name_failure_once(excerpt, told).text for excerpt in excerpts)
+    excerpts = Mock(world).flow.excerpts(number, MAX_STEPS)
+    return "\n".join(_name_failure_once(excerpt, number).text for excerpt in excerpts)
 
 
-def _name_failure_once(flow: Flow, told: int) -> Flow:
+def _name_failure_once(flow: Flow, number: int) -> Flow:
     """Shorten the error of the step whose exchange the cause above explains."""
     steps = [
         step._replace(failure=f"{step.failure.partition(':')[0]}, see above")
-        if step.failure and step.number == told
+        if step.failure and step.number == number
         else step
         for step in flow.steps
     ]

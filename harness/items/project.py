@@ -55,10 +55,10 @@ def _declare(
         f"What a `{tool}_call` has returned; without a `call_id` it is that of the last such call of the turn."
     )
     named = {"name": "look"} if "name" in call.__annotations__ else {}
-    told = {"call_id": "call_1", **named, "status": "completed"}
+    members = {"call_id": "call_1", **named, "status": "completed"}
     pair = (
-        typed(call.__name__, id="fc_1", arguments='{"query":"v2"}', **told),
-        typed(result.__name__, id="fco_1", output="", **told),
+        typed(call.__name__, id="fc_1", arguments='{"query":"v2"}', **members),
+        typed(result.__name__, id="fco_1", output="", **members),
     )
     return (
         item(

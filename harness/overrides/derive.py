@@ -32,7 +32,7 @@ from harness.core.exchange import Json
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, shorten
 from harness.overrides.contract_file import with_entries
-from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe
+from harness.overrides.observe import JudgedExchange, Observed, atoms_of, iterate_disagreements, observe
 from harness.overrides.project_file import (
     DEFAULT_NAME,
     describe_entry,
@@ -59,9 +59,9 @@ ALL_TYPES = 3
 """The number of item types with the same recorded behaviour that stand for all types."""
 
 
-def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
+def propose_entries(disagreements: Iterable[JudgedExchange]) -> list[Proposal]:
     """Propose entries for disagreements, grouped by the rule or the message that they are about."""
-    groups: dict[tuple[Any, ...], list[Seen]] = {}
+    groups: dict[tuple[Any, ...], list[JudgedExchange]] = {}
     for seen in disagreements:
         key = exemption_key(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(seen)
         if key is not None:
@@ -69,16 +69,16 @@ def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
     return [proposal for group in groups.values() for proposal in propose_group(group)]
 
 
-def propose_group(group: Sequence[Seen]) -> list[Proposal]:
+def propose_group(group: Sequence[JudgedExchange]) -> list[Proposal]:
     """Propose entries for a group of disagreements: one for all model families with the same recorded members."""
     propose = propose_exemption if group[0].verdict is VerdictKind.REQUEST_REFUSED else propose_refusal
     whole = propose(group)
     if len(whole.condition.models) < 2:
         return [whole]
-    families: dict[str, list[Seen]] = {}
+    families: dict[str, list[JudgedExchange]] = {}
     for seen in group:
         families.setdefault(seen.family, []).append(seen)
-    alike: dict[frozenset[tuple[Any, ...]], list[Seen]] = {}
+    alike: dict[frozenset[tuple[Any, ...]], list[JudgedExchange]] = {}
     for part in families.values():
         alike.setdefault(frozenset(map(_compare_by, propose(part).condition.members)), []).extend(part)
     return [propose(part) for part in alike.values()]
@@ -134,8 +134,8 @@ class Derived:
 
     overrides: Overrides
     exchanges: int
-    before: list[Seen] = field(default_factory=list)
-    after: list[Seen] = field(default_factory=list)
+    before: list[JudgedExchange] = field(default_factory=list)
+    after: list[JudgedExchange] = field(default_factory=list)
     judged_files: frozenset[str] = frozenset()
     dropped: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -158,7 +158,7 @@ def derive_overrides(paths: Sequence[Path], *, hosts: Collection[str]) -> Derive
         overrides = with_entries(Overrides(), (*(proposal.entry for proposal in proposals), *members))
         now = observe(recordings, overrides, hosts)
         derived.overrides, derived.after = overrides, list(iterate_disagreements(now.seen))
-        worse = [seen for seen in now.seen if seen.acted and is_worse(seen.verdict, verdicts[seen.key])]
+        worse = [seen for seen in now.seen if seen.applied and is_worse(seen.verdict, verdicts[seen.key])]
         kept = _narrow_wrong(proposals, worse, derived)
         more = _propose_more(now.seen, kept, touched)
         if kept == proposals and not more:
@@ -166,10 +166,10 @@ def derive_overrides(paths: Sequence[Path], *, hosts: Collection[str]) -> Derive
         proposals = join_types([*kept, *more])
     else:
         # Narrowing did not end in time: drop the entries that still do harm.
-        derived.overrides = _drop(derived.overrides, {number for seen in worse for number in seen.acted})
+        derived.overrides = _drop(derived.overrides, {number for seen in worse for number in seen.applied})
     # Drop the entries that never led to a correct judgement, too.
     idle = {id(entry) for entry in derived.overrides.entries}
-    idle -= {number for seen in now.seen if seen.verdict not in DISAGREEMENTS for number in seen.acted}
+    idle -= {number for seen in now.seen if seen.verdict not in DISAGREEMENTS for number in seen.applied}
     derived.overrides = _drop(derived.overrides, idle)
     return derived
 
@@ -185,11 +185,11 @@ def _drop(overrides: Overrides, dropped: Collection[int]) -> Overrides:
     return with_entries(overrides, kept)
 
 
-def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived: Derived) -> list[Proposal]:
+def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[JudgedExchange], derived: Derived) -> list[Proposal]:
     """Narrow or drop the proposals that made an exchange worse than it was without them."""
     kept: list[Proposal] = []
     for proposal in proposals:
-        against = [seen for seen in worse if id(proposal.entry) in seen.acted]
+        against = [seen for seen in worse if id(proposal.entry) in seen.applied]
         narrowed = narrow_proposal(proposal, against) if against else [proposal]
         kept += narrowed
         if not narrowed:
@@ -198,19 +198,21 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived:
     return kept
 
 
-def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: Collection[str]) -> list[Proposal]:
+def _propose_more(
+    seen: Sequence[JudgedExchange], proposals: Sequence[Proposal], touched: Collection[str]
+) -> list[Proposal]:
     """Propose entries for what earlier ones have uncovered: a second reason to refuse the same request."""
     errors = {disagreement.key: disagreement.violation.error for disagreement in seen if disagreement.violation}
     made_from = (made for proposal in proposals for made in proposal.made_from if made.violation)
     known = {made.key for made in made_from if made.violation and made.violation.error == errors.get(made.key)}
-    refused = (exchange for exchange in seen if exchange.verdict is VerdictKind.REQUEST_REFUSED and exchange.acted)
+    refused = (exchange for exchange in seen if exchange.verdict is VerdictKind.REQUEST_REFUSED and exchange.applied)
     again = [exchange for exchange in refused if exchange.key in touched and exchange.key not in known]
     entries = [replace(proposal.entry, seen=()) for proposal in proposals]
     return [made for made in propose_entries(again) if replace(made.entry, seen=()) not in entries]
 
 
-def _propose_members(seen: Sequence[Seen]) -> tuple[AddedMember, ...]:
-    by_place: dict[tuple[str, str], list[Seen]] = {}
+def _propose_members(seen: Sequence[JudgedExchange]) -> tuple[AddedMember, ...]:
+    by_place: dict[tuple[str, str], list[JudgedExchange]] = {}
     for exchange in seen:
         for place in exchange.drift:
             by_place.setdefault(place, []).append(exchange)
@@ -243,14 +245,14 @@ def _explain_nothing(paths: Sequence[Path], found: Observed) -> str:
     return f"nothing to learn from in {named}: no exchange there is one with the API. {why}."
 
 
-def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
+def narrow_proposal(proposal: Proposal, against: Sequence[JudgedExchange]) -> list[Proposal]:
     """Propose narrower entries that exclude the requests `against`; none if nothing distinguishes those.
 
     A proposal is split by the types of the objects that have the member, else by its values, else by models; one that
     cannot be split gets another condition.
     """
     for key in (_type_key, _value_key, lambda seen: seen.family):
-        parts: dict[Any, list[Seen]] = {}
+        parts: dict[Any, list[JudgedExchange]] = {}
         for seen in proposal.made_from:
             parts.setdefault(key(seen), []).append(seen)
         if len(parts) > 1:
@@ -260,21 +262,21 @@ def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposa
     return [replace(narrowed, is_narrowed=True)] if narrowed else []
 
 
-def _type_key(seen: Seen) -> Any:
+def _type_key(seen: JudgedExchange) -> Any:
     return type_of(place[1]) if (place := _decided_place(seen)) else ""
 
 
-def _decided_place(seen: Seen) -> tuple[str, Any, Any] | None:
+def _decided_place(seen: JudgedExchange) -> tuple[str, Any, Any] | None:
     return place_of(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refused_place(seen)
 
 
-def _value_key(seen: Seen) -> Any:
+def _value_key(seen: JudgedExchange) -> Any:
     place = _decided_place(seen)
     value = place[2] if place else None
     return (type(value), value) if isinstance(value, str | int | float | None) else kind_of(value)
 
 
-def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | None:
+def _add_condition(proposal: Proposal, against: Sequence[JudgedExchange]) -> Proposal | None:
     condition, group = proposal.condition, proposal.made_from
     models = () if condition.models else models_of(group)
     if models and not {contrary.family for contrary in against} & {*models}:
@@ -299,9 +301,9 @@ def _add_condition(proposal: Proposal, against: Sequence[Seen]) -> Proposal | No
     return None
 
 
-def render_bundle(disagreements: Iterable[Seen]) -> str:
+def render_bundle(disagreements: Iterable[JudgedExchange]) -> str:
     """Render a bundle: a line for the first exchange of each kind, by verdict, recorded error and the mock's rule."""
-    masker, first = Masker(), dict[bytes, Seen]()
+    masker, first = Masker(), dict[bytes, JudgedExchange]()
     for seen in disagreements:
         violated = seen.violation
         rule = violated and (violated.rule.id, normalize_path(violation_path(violated.facts, violated.error.param)))
@@ -310,7 +312,7 @@ def render_bundle(disagreements: Iterable[Seen]) -> str:
     return "".join(f"{masker.mask_text(orjson.dumps(redact(entry)).decode())}\n" for entry in entries)
 
 
-def _share_exchange(seen: Seen, number: int) -> Json:
+def _share_exchange(seen: JudgedExchange, number: int) -> Json:
     error = {name: value for name, value in seen.error.items() if name != "status"}
     request = seen.request
     return {
@@ -363,7 +365,7 @@ def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, host
     yield from _cut([f"  - {shorten(text, 200)}" for text in entries])
 
 
-def describe_disagreement(seen: Seen) -> str:
+def describe_disagreement(seen: JudgedExchange) -> str:
     """Describe in which exchange the API and the mock differ, and how."""
     what = f"{seen.file}#{seen.number}, {seen.request.method} {seen.request.path}"
     recorded = f"{seen.error['status']} {seen.error.get('message', '')}"

@@ -24,12 +24,12 @@ from harness.world.world import World
 _PLACE = re.compile(r"events\[\d+\]\.?")
 
 
-class Seen(NamedTuple):
+class JudgedExchange(NamedTuple):
     """The result of judging one exchange.
 
     `key` identifies it in all rounds; `verdict` is the one on the request, None if undecided. `violation` is why the
     mock refuses it, `error` the recorded error with its status. `family` is the model's family. `drift` are members of
-    the answer that no schema has, each with the name of its schema. `acted` are the overrides, by identity, that
+    the answer that no schema has, each with the name of its schema. `applied` are the overrides, by identity, that
     changed anything.
     """
 
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     error: Json
     family: str
     drift: tuple[tuple[str, str], ...]
-    acted: frozenset[int]
+    applied: frozenset[int]
 
 
 class Observed(NamedTuple):
@@ -53,14 +53,14 @@ class Observed(NamedTuple):
     the request.
     """
 
-    seen: list[Seen]
+    seen: list[JudgedExchange]
     unreadable: dict[str, str]
     foreign: dict[str, str]
 
 
 def observe(recordings: Iterable[Path], overrides: Overrides | None = None, hosts: Collection[str] = ()) -> Observed:
     """Judge recordings by the mock, with or without overrides."""
-    seen: list[Seen] = []
+    seen: list[JudgedExchange] = []
     unreadable: dict[str, str] = {}
     foreign: dict[str, str] = {}
     for recording in recordings:
@@ -82,26 +82,26 @@ def _foreign_model(recorded: Recorded) -> str:
     return name if taken and isinstance(name, str) and is_of_other_vendor(name) else ""
 
 
-def _observe_one(recorded: Recorded, world: World, recording: Path, number: int) -> Seen | None:
+def _observe_one(recorded: Recorded, world: World, recording: Path, number: int) -> JudgedExchange | None:
     operation, request = rebuild_request(recorded)
     if operation is None or not recorded.provider:
         return None
     enter_day(world, recorded)
-    verdict, drift, acted = _read_verdicts(recorded, world, operation.answer_schema)
+    verdict, drift, applied = _read_verdicts(recorded, world, operation.answer_schema)
     # Only the requests that entries are derived from keep their bodies, to bound memory.
     disagrees = verdict is not None and verdict.kind in DISAGREEMENTS
-    return Seen(
+    return JudgedExchange(
         recorded.id,
         recording.as_posix(),
         number,
         _past_day(recorded.date[:10]),
-        request if disagrees or acted else request._replace(body=None, raw=b""),
+        request if disagrees or applied else request._replace(body=None, raw=b""),
         verdict.kind if verdict else None,
         verdict.violation if verdict and disagrees else None,
         {"status": recorded.status, **redact(recorded_error(recorded), secrets_in_headers(recorded.headers))},
         family_of(request, world.models),
         drift,
-        acted,
+        applied,
     )
 
 
@@ -114,20 +114,20 @@ def _past_day(day: str) -> str:
 def _read_verdicts(
     recorded: Recorded, world: World, root: str | None
 ) -> tuple[Verdict | None, tuple[tuple[str, str], ...], frozenset[int]]:
-    """Return the verdict on the request, the answer's members that no schema has, and the overrides that acted."""
+    """Return the verdict on the request, the answer's members that no schema has, and the overrides that applied."""
     on_request: Verdict | None = None
     drift: dict[tuple[str, str], None] = {}
-    acted: set[int] = set()
+    applied: set[int] = set()
     for verdict in judge_exchange(recorded, world):
         if verdict.kind in (*AGREEMENTS, *DISAGREEMENTS):
             on_request = verdict
         elif verdict.kind is VerdictKind.OVERRULED:
-            acted.update(map(id, verdict.acted))
+            applied.update(map(id, verdict.applied))
         elif verdict.kind is VerdictKind.ANSWER_DRIFT and verdict.entry and root:
             drift[answer_root(recorded, root) or root, normalize_path(verdict.entry["at"])] = None
         elif verdict.kind is VerdictKind.STREAM_DRIFT and verdict.entry and _is_unknown_member(verdict.entry):
             drift[RESPONSE_EVENT_SCHEMA, normalize_path(_PLACE.sub("", verdict.entry["at"]))] = None
-    return on_request, tuple(drift), frozenset(acted)
+    return on_request, tuple(drift), frozenset(applied)
 
 
 def _is_unknown_member(entry: Json) -> bool:
@@ -161,6 +161,6 @@ def is_name(value: Any) -> bool:
 _NAME = re.compile(r"[a-z][a-z_./-]{0,39}")
 
 
-def iterate_disagreements(seen: Iterable[Seen]) -> Iterator[Seen]:
+def iterate_disagreements(seen: Iterable[JudgedExchange]) -> Iterator[JudgedExchange]:
     """Yield the exchanges for which recording and mock disagree."""
     return (exchange for exchange in seen if exchange.verdict in DISAGREEMENTS)

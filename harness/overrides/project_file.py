@@ -165,9 +165,9 @@ def exemption_rows(overrides: Overrides) -> list[dict[str, str]]:
     ]
 
 
-def find_unused(overrides: Overrides, acted: Iterable[int], judged: Iterable[str]) -> list[str]:
+def find_unused(overrides: Overrides, applied: Iterable[int], judged: Iterable[str]) -> list[str]:
     """List the entries that changed nothing although their recordings were judged, each with its line in the file."""
-    used, files = set(acted), [Path(name).resolve() for name in judged]
+    used, files = set(applied), [Path(name).resolve() for name in judged]
     return [
         f"{overrides.file}:{entry.line}: changes nothing any more: {describe_entry(entry)}"
         for entry in overrides.entries

@@ -28,7 +28,7 @@ from harness.contract.overrides import (
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
-from harness.overrides.observe import Seen, atoms_of, is_name
+from harness.overrides.observe import JudgedExchange, atoms_of, is_name
 from harness.verify.judging.unverifiable import MODEL_AREAS
 from harness.verify.judging.verdict import VerdictKind
 
@@ -63,7 +63,7 @@ class Proposal:
     """An entry and the exchanges that it is based on. It `is_narrowed` if it replaces a more general one."""
 
     entry: Exemption | AddedRefusal
-    made_from: tuple[Seen, ...]
+    made_from: tuple[JudgedExchange, ...]
     is_narrowed: bool = False
 
     @property
@@ -76,7 +76,7 @@ class Proposal:
         return replace(self, entry=replace(self.entry, condition=condition))
 
 
-def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
+def evidence_of(made_from: Sequence[JudgedExchange]) -> tuple[Evidence, ...]:
     """List the exchanges that an entry names as evidence, from different files."""
     by_file = {seen.file: seen for seen in reversed(made_from)}
     return tuple(
@@ -85,14 +85,14 @@ def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
     )
 
 
-def place_of(seen: Seen) -> tuple[str, Any, Any]:
+def place_of(seen: JudgedExchange) -> tuple[str, Any, Any]:
     """Return the place of a violation: the path, the object that has the member, and its value."""
     assert seen.violation is not None
     path = violation_path(seen.violation.facts, seen.violation.error.param)
     return path, *value_at(seen.request.body, path)
 
 
-def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
+def exemption_key(seen: JudgedExchange) -> tuple[Any, ...] | None:
     """Return a key for what a wrong refusal is about; one entry covers equal keys. None if nothing can be learned."""
     if seen.violation is None or seen.violation.rule.id not in RULES:
         return None  # an added refusal that refuses too much is narrowed instead of exempted from
@@ -118,7 +118,7 @@ def _is_about_value(rule: Rule) -> bool:
     return rule.keyword in VALUE_KEYWORDS or (rule.check is not None and rule.area != "pairing")
 
 
-def propose_exemption(group: Sequence[Seen]) -> Proposal:
+def propose_exemption(group: Sequence[JudgedExchange]) -> Proposal:
     """Propose an exemption for requests that the API accepted, but the mock refuses by one rule at one place."""
     first = group[0]
     assert first.violation is not None
@@ -148,18 +148,18 @@ def _is_about_items(at: str, value: Any) -> bool:
     return at in WHOLE_PLACES and not (at and kind_of(value) in ("absent", "null", "text"))
 
 
-def _subjects_of(seen: Seen) -> list[Json]:
+def _subjects_of(seen: JudgedExchange) -> list[Json]:
     """Return the input items that the violation names by id."""
     assert seen.violation is not None
     body = body_about(seen.request.body, seen.violation.facts)
     return body["input"] if body is not seen.request.body else []
 
 
-def _types_of_subjects(seen: Seen) -> tuple[str, ...]:
+def _types_of_subjects(seen: JudgedExchange) -> tuple[str, ...]:
     return tuple(sorted({str(item.get("type") or "") for item in _subjects_of(seen)}))
 
 
-def _subject_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
+def _subject_members(group: Sequence[JudgedExchange]) -> Iterator[MemberCondition]:
     """Yield conditions on all named items: their types, and their `execution`."""
     for kind in _types_of_subjects(group[0]):
         if kind:
@@ -179,12 +179,12 @@ def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> Mem
     return MemberCondition(normalize_path(path), tuple(unique), tuple(dict.fromkeys(map(kind_of, others))), of)
 
 
-def models_of(group: Iterable[Seen]) -> tuple[str, ...]:
+def models_of(group: Iterable[JudgedExchange]) -> tuple[str, ...]:
     """List the model families of these exchanges, sorted."""
     return tuple(sorted({seen.family for seen in group if seen.family}))
 
 
-def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
+def refusal_key(seen: JudgedExchange) -> tuple[Any, ...] | None:
     """Return a key for what a recorded refusal is about, as `exemption_key` does."""
     error, request = seen.error, seen.request
     if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
@@ -204,7 +204,7 @@ def is_about_kind(error: Mapping[str, Any]) -> bool:
     return error.get("code") in KIND_CODES or bool(re.match("(Unknown|Unsupported) parameter", str(error["message"])))
 
 
-def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
+def refused_place(seen: JudgedExchange) -> tuple[str, Any, Any] | None:
     """Return the place that the recorded error names, if a member there decides: not the model or the whole input."""
     param = seen.error.get("param")
     if not isinstance(param, str) or param in ("", "model", "input"):
@@ -213,7 +213,7 @@ def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
     return (param, holder, value) if isinstance(holder, dict) and is_place(normalize_path(param)) else None
 
 
-def _template_of(seen: Seen) -> Json:
+def _template_of(seen: JudgedExchange) -> Json:
     """Make a template of the recorded error: `{model}`, `{path}` and `{value}` replace what this request sent."""
     model, place = seen.request.body.get("model"), refused_place(seen)
     facts = {"model": model if isinstance(model, str) else ""}
@@ -243,7 +243,7 @@ def _template_of(seen: Seen) -> Json:
     }
 
 
-def propose_refusal(group: Sequence[Seen]) -> Proposal:
+def propose_refusal(group: Sequence[JudgedExchange]) -> Proposal:
     """Propose a refusal for requests that the API refused with the same message at one place."""
     first = group[0]
     template = _template_of(first)
@@ -259,7 +259,7 @@ def propose_refusal(group: Sequence[Seen]) -> Proposal:
     return Proposal(AddedRefusal(error, condition, instead, evidence_of(group)), tuple(group))
 
 
-def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
+def _refused_members(group: Sequence[JudgedExchange]) -> tuple[MemberCondition, ...]:
     places = [refused_place(seen) for seen in group]
     members: list[MemberCondition] = []
     if places[0] is not None:
@@ -277,34 +277,34 @@ def may_reason(family: str) -> bool:
     return found is None or found.reasons is not False
 
 
-def _effort_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
+def _effort_members(group: Sequence[JudgedExchange]) -> Iterator[MemberCondition]:
     """Yield a condition on the recorded efforts, since the abilities of a model may depend on its effort."""
     if any(may_reason(seen.family) for seen in group) and "reasoning" not in str(group[0].error.get("param")):
         efforts = [value_at(seen.request.body, EFFORT)[1] for seen in group]
         yield _condition_at(EFFORT, "", efforts, exact=True)
 
 
-def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:
+def _named_members(group: Sequence[JudgedExchange], known: set[str]) -> list[MemberCondition]:
     """Build conditions on values that the message quotes and all requests have."""
     quoted, known = set(_QUOTED.findall(str(group[0].error["message"]))), known | {"model"}
     shared = dict(atom for atom in shared_atoms(group) if isinstance(atom[1], str) and atom[1] in quoted)
     return [MemberCondition(place, (value,)) for place, value in shared.items() if place not in known][:3]
 
 
-def body_of(seen: Seen) -> Any:
+def body_of(seen: JudgedExchange) -> Any:
     """Return the body that conditions apply to: for a violation about certain items, without the other items."""
     violation = seen.violation if seen.verdict is VerdictKind.REQUEST_REFUSED else None
     about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
     return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
 
 
-def shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
+def shared_atoms(group: Sequence[JudgedExchange]) -> list[tuple[str, Any]]:
     """List the places and short values that all these requests have in common."""
     first, *others = (atoms_of(body_of(seen)) for seen in group)
     return [atom for atom in first if is_place(atom[0]) and all(atom in atoms for atoms in others)]
 
 
-def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:
+def _whole_shape(group: Sequence[JudgedExchange]) -> list[MemberCondition]:
     """Build conditions on values in all requests and members missing from all, for errors that name no member."""
     shared = [
         (place, value)

@@ -346,9 +346,9 @@ def compare_with_recording(item: pytest.Item, report: pytest.TestReport) -> None
 
         changes = find_changes(played.script, played.world.exchanges)
         left_out = [f"not played: {why}" for why in played.script.left_out]
-        told = [summarize_changes(changes, played.script.name), *map(str, changes)] if changes else []
-        lines = [escape_controls(text) for text in [*(told or [f"{played.script.name}:"]), *left_out]]
-        if told or left_out:
+        changed = [summarize_changes(changes, played.script.name), *map(str, changes)] if changes else []
+        lines = [escape_controls(text) for text in [*(changed or [f"{played.script.name}:"]), *left_out]]
+        if changed or left_out:
             setattr(report, _CHANGES_ATTRIBUTE, lines)
             if report.failed:
                 report.sections.append((CHANGES_TITLE, "\n".join(lines)))
@@ -356,7 +356,7 @@ def compare_with_recording(item: pytest.Item, report: pytest.TestReport) -> None
         del item.stash[_SCRIPT_STASH_KEY]
 
 
-class ChangesTold:
+class ChangesReporter:
     """Reports at the end of a run what has changed since the recordings: a line per test, everything with `-v`."""
 
     def __init__(self) -> None:

@@ -73,8 +73,8 @@ def set_session_environment(config: pytest.Config) -> None:
     """Set the environment for a whole run; UsageError for an invalid option."""
     chosen = config.getini(ENV_INI)
     if chosen not in ENV_VALUES:
-        told = f"{ENV_INI} = {chosen}: use one of {', '.join(ENV_VALUES)}."
-        raise pytest.UsageError(add_section(told, "options-and-files"))
+        problem = f"{ENV_INI} = {chosen}: use one of {', '.join(ENV_VALUES)}."
+        raise pytest.UsageError(add_section(problem, "options-and-files"))
     if session_server(config):
         return
     from harness.server.lazy_server import OnDemandServer

@@ -76,11 +76,11 @@ def judge_refused(item: pytest.Item, outcome: Result[None]) -> None:
 
 
 def _fail_for_refused(item: pytest.Item) -> None:
-    if refused := _take_untold(item):
+    if refused := _take_unreported(item):
         fail_for(item, *refused)
 
 
-def _take_untold(item: pytest.Item) -> list[Cause]:
+def _take_unreported(item: pytest.Item) -> list[Cause]:
     """Return the refused connections of a test, once: setup, call and teardown report them only once."""
     if not is_live_api_refused(item) or _TOLD_STASH_KEY in item.stash:
         return []
@@ -95,7 +95,7 @@ def is_live_api_refused(item: pytest.Item) -> bool:
 
 def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
     """Explain refused connections in the report of a test that has failed by itself."""
-    if refused := _take_untold(item):
+    if refused := _take_unreported(item):
         note_causes(item, refused)
         report.sections.append((SECTION_TITLE, render_failure(refused)))
 

@@ -62,7 +62,7 @@ class _LateRequests:
         self._found: list[_Late] = []
         self._count = self._hidden = 0
         self._items: dict[str, pytest.Item] = {}
-        self._told: list[World] = []
+        self._reported: list[World] = []
         self._address = ""
         self._known: list[threading.Thread] = []
         self._texts: list[str] = []
@@ -82,9 +82,9 @@ class _LateRequests:
             self._address, self._known = address, threading.enumerate()
         self._items[name] = item
 
-    def note_told(self, world: World) -> None:
+    def note_reported(self, world: World) -> None:
         """Record that the test of a World failed and reported the requests with other keys."""
-        self._told.append(world)
+        self._reported.append(world)
 
     def note(self, stray: Stray, running: World | None) -> None:
         """Keep a request that is not allowed, unless the running test judges it: its key belongs to no ended test."""
@@ -179,7 +179,7 @@ class _LateRequests:
         """Return whether a request was neither caught by a test nor reported with a failure."""
         world = late.world
         return world is None or not (
-            any(world is told for told in self._told) or world.refusals.is_asked(late.stray.answer)
+            any(world is reported for reported in self._reported) or world.refusals.is_asked(late.stray.answer)
         )
 
 

@@ -116,8 +116,8 @@ def _list_never_awaited() -> tuple[str, ...]:
     Empty if pytest does not collect warnings in a list.
     """
     held = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
-    told = (str(getattr(warning, "message", "")) for warning in held) if isinstance(held, list) else ()
-    return tuple(text for text in told if text.endswith("was never awaited"))
+    messages = (str(getattr(warning, "message", "")) for warning in held) if isinstance(held, list) else ()
+    return tuple(text for text in messages if text.endswith("was never awaited"))
 
 
 def _report_sections(
@@ -138,8 +138,8 @@ def _report_sections(
         causes = [replace(cause, came=reached) if cause.kind == "no_request" else cause for cause in causes]
     note_causes(item, causes)
     if world.strays and stray_cause(world) in causes:
-        late_requests(item.config).note_told(world)
-    if text := render.render_section(world, causes, told=report.longreprtext, verbose=verbose):
+        late_requests(item.config).note_reported(world)
+    if text := render.render_section(world, causes, shown=report.longreprtext, verbose=verbose):
         yield render.SECTION_TITLE, text
     if verbose and (drawn := render.render_diagram(world)):
         yield render.DIAGRAM_TITLE, drawn

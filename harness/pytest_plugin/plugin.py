@@ -116,7 +116,7 @@ def is_running(config: pytest.Config) -> bool:
 def start_run(config: pytest.Config) -> None:
     """Register what reports a run that uses the mock; UsageError for an invalid option."""
     if not is_running(config):
-        from harness.pytest_plugin.cassettes import ChangesTold
+        from harness.pytest_plugin.cassettes import ChangesReporter
         from harness.pytest_plugin.late_requests import late_requests
         from harness.pytest_plugin.reports import make_reporter
         from harness.pytest_plugin.unplayed import record_run
@@ -125,7 +125,7 @@ def start_run(config: pytest.Config) -> None:
         config.pluginmanager.register(make_reporter(config), _RUN)
         record_run(config)
         if not hasattr(config, "workerinput"):
-            config.pluginmanager.register(ChangesTold(), "harness-changes-told")
+            config.pluginmanager.register(ChangesReporter(), "harness-changes")
 
 
 @pytest.hookimpl(tryfirst=True)

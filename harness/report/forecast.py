@@ -75,9 +75,9 @@ def _judge_as(model: str, request: Request, world: World, exchange: int | None) 
         world.as_of = max(day, CONTRACT_DATE)
         other = WorldCall(request._replace(body={**request.body, "model": model}), world)
         if violation := check(other).violation:
-            told = f"{model} refuses this request: {violation.error.status} {violation.error.message}"
+            message = f"{model} refuses this request: {violation.error.status} {violation.error.message}"
             rule, where = violation.rule, violation.error.param or ""
-            yield ReportFinding("migration", False, told, rule.id, exchange, where, fix=rule.fix)
+            yield ReportFinding("migration", False, message, rule.id, exchange, where, fix=rule.fix)
             return
         changes = list(_list_changes(WorldCall(request, world), other, world))
     finally:
@@ -86,8 +86,8 @@ def _judge_as(model: str, request: Request, world: World, exchange: int | None) 
     if family is None or family.name_only:
         changes = [f"nothing is known of {model}, so nothing was refused for it"]
     if changes:
-        told = f"{model} takes this request otherwise: {'; '.join(changes)}."
-        yield ReportFinding("migration", True, told, exchange=exchange, at="model")
+        message = f"{model} takes this request otherwise: {'; '.join(changes)}."
+        yield ReportFinding("migration", True, message, exchange=exchange, at="model")
 
 
 def _list_changes(call: WorldCall, other: WorldCall, world: World) -> Iterator[str]:
@@ -121,8 +121,8 @@ def outlook_lines(cases: Iterable[tuple[str, Iterable[ReportFinding]]]) -> list[
     """Return a line for each different finding, the most frequent first, with the cases it is in."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name, findings in cases:
-        for told in dict.fromkeys((finding.message, finding.fix) for finding in findings):
-            groups.setdefault(told, []).append(name)
+        for message_and_fix in dict.fromkeys((finding.message, finding.fix) for finding in findings):
+            groups.setdefault(message_and_fix, []).append(name)
     lines = []
     for (message, fix), names in sorted(groups.items(), key=lambda group: -len(group[1])):
         named = ", ".join([*names[:MAX_NAMED], *(["…"] if names[MAX_NAMED:] else [])])

@@ -87,13 +87,13 @@ UnknownModels = Mapping[str, int]
 
 def count_unknown_models(world: World) -> Counter[str]:
     """Count the answered OpenAI requests by model name, for names of whose models neither table nor test knows a fact."""
-    told = world.account.models or ()
+    listed = world.account.models or ()
     names = (
         as_object(exchange.request.body).get("model")
         for exchange in world.exchanges
         if exchange.request.dialect == OPENAI and 200 <= exchange.status < 300 and not exchange.is_routed
     )
-    counted = Counter(name for name in names if isinstance(name, str) and name not in told)
+    counted = Counter(name for name in names if isinstance(name, str) and name not in listed)
     families = {name: world.models.find(name) for name in counted}
     unknown = [name for name, family in families.items() if family is None or family.name_only]
     return Counter({sanitize_value(name): counted[name] for name in unknown})

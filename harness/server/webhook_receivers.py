@@ -51,7 +51,7 @@ class SignedRequest(NamedTuple):
     body: bytes
 
 
-class Answered(NamedTuple):
+class ReceiverAnswer(NamedTuple):
     """The status of an answer, and the seconds until it was complete."""
 
     status: int
@@ -61,7 +61,7 @@ class Answered(NamedTuple):
 class Receiver(Protocol):
     """Sends a delivery and returns its answer; DeliveryProblem without an answer."""
 
-    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
         """Send the delivery."""
 
 
@@ -118,12 +118,12 @@ def check_url(url: str) -> str:
     return url
 
 
-def post(url: str, request: SignedRequest, timeout: float) -> Answered:
+def post(url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
     """Post a delivery without following redirects."""
     parts, begun, statuses = urlsplit(url), monotonic(), list[int]()
     connection, connected = _connect(parts, timeout), list[socket.socket]()
 
-    def send() -> Answered:
+    def send() -> ReceiverAnswer:
         connection.connect()
         connected.append(connection.sock)  # the connection forgets it with the head of an answer that closes it
         if monotonic() - begun > timeout:
@@ -134,7 +134,7 @@ def post(url: str, request: SignedRequest, timeout: float) -> Answered:
             statuses.append(answer.status)
             # The status decides; an endless body must not hold the delivery.
             answer.read(_MAX_READ)
-            return Answered(answer.status, monotonic() - begun)
+            return ReceiverAnswer(answer.status, monotonic() - begun)
 
     try:
         return run_within(timeout, send, lambda: shut_down(*connected))
@@ -152,7 +152,7 @@ def _too_late(statuses: Sequence[int], timeout: float) -> DeliveryProblem:
     return DeliveryProblem(f"{begun} within {timeout:g} s")
 
 
-def post_nearby(url: str, request: SignedRequest, timeout: float) -> Answered:
+def post_nearby(url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
     """Post to a loopback address.
 
     Others, which code under test registered, are refused, as a test must not call them.
@@ -182,7 +182,7 @@ class WsgiReceiver:
     def __init__(self, app: Callable[[dict[str, Any], Any], Iterable[bytes]]) -> None:
         self._app = app
 
-    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
         """Call the app; an exception it raises counts as status 500, as with a real server."""
         statuses, stopped, begun = list[int](), Event(), monotonic()
         environ = _wsgi_environ(urlsplit(url), request)
@@ -192,7 +192,7 @@ class WsgiReceiver:
             raise _too_late(statuses, timeout) from problem
         if not statuses:
             raise DeliveryProblem("the app has not called start_response", 500)
-        return Answered(statuses[-1], monotonic() - begun)
+        return ReceiverAnswer(statuses[-1], monotonic() - begun)
 
     def _call(self, environ: dict[str, Any], statuses: list[int], stopped: Event) -> None:
         def start_response(status: str, _headers: Any, _error: Any = None) -> Callable[[bytes], object]:
@@ -242,7 +242,7 @@ class AsgiReceiver:
         except RuntimeError:
             self._loop = _common_loop()
 
-    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
         """Call the app; an exception it raises counts as status 500, as with a real server."""
         if self._loop.is_closed():
             raise DeliveryProblem(LOOP_ENDED)
@@ -326,12 +326,12 @@ class _AsgiAnswer:
         self.statuses: list[int] = []
         self.seconds: float | None = None
 
-    def result(self, timeout: float) -> Answered:
+    def result(self, timeout: float) -> ReceiverAnswer:
         if self.seconds is None:
             raise DeliveryProblem("the app has not answered", 500)
         if self.seconds > timeout:
             raise _too_late(self.statuses, timeout)
-        return Answered(self.statuses[-1], self.seconds)
+        return ReceiverAnswer(self.statuses[-1], self.seconds)
 
 
 @cache

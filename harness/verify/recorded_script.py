@@ -151,9 +151,12 @@ def _refusal(interaction: Interaction) -> Json:
         if name in _TOLD_HEADERS or name.startswith("x-ratelimit-")
     }
     error = _recorded_error(interaction)
-    told: Json = {"status": interaction.status, "message": str(error.get("message") or interaction.reason or "error")}
+    members: Json = {
+        "status": interaction.status,
+        "message": str(error.get("message") or interaction.reason or "error"),
+    }
     known = {name: error[name] for name in ("type", "code", "param") if isinstance(error.get(name), str)}
-    return {"http_error": {**told, **known, **({"headers": headers} if headers else {})}}
+    return {"http_error": {**members, **known, **({"headers": headers} if headers else {})}}
 
 
 def _recorded_error(interaction: Interaction) -> Json:
@@ -220,12 +223,12 @@ def write_form(document: Json, comments: str, form: ScriptForm, code: Iterable[s
 
 def _comments(script: RecordedScript) -> str:
     again = ", ".join(dict.fromkeys(script.refusals))
-    told = [
+    lines = [
         f"what {script.name} recorded",
         *([f"refused again, where the requests are the same, by {again}"] if again else []),
         *(f"not played: {why}" for why in script.left_out),
     ]
-    return as_comments(told)
+    return as_comments(lines)
 
 
 def as_comments(texts: Iterable[str]) -> str:
@@ -298,8 +301,10 @@ def summarize_changes(changes: Sequence[RequestChange], name: str) -> str:
         "{} came besides": sum(change.exchange is not None and not change.diff for change in changes),
         "{} did not come": sum(change.exchange is None for change in changes),
     }
-    told = ((words, pluralize(count, "request"), "s" if count == 1 else "") for words, count in counts.items() if count)
-    return f"{name}: {', '.join(words.format(*parts) for words, *parts in told)}"
+    counted = (
+        (words, pluralize(count, "request"), "s" if count == 1 else "") for words, count in counts.items() if count
+    )
+    return f"{name}: {', '.join(words.format(*parts) for words, *parts in counted)}"
 
 
 def _compare(what: str, recorded: Sequence[Interaction], came: Sequence[Exchange]) -> Iterator[RequestChange]:

@@ -70,7 +70,7 @@ class Tally:
     An exchange counts once per verdict, however many differences are listed; `streams.events` counts events. `spools`
     are files of JSON lines, each `[verdict, entry]` (other lines are ignored), in the order of the recordings.
     `respelled` tells whether answers were compared with the mock's own. `bare_paths` are the given paths that contained
-    no exchange and nothing unreadable. `acted` are the lines of the user's overrides that changed anything,
+    no exchange and nothing unreadable. `applied` are the lines of the user's overrides that changed anything,
     `judged_files` all files that were read.
     """
 
@@ -80,7 +80,7 @@ class Tally:
     spools: list[Path] = field(default_factory=list)
     respelled: bool = False
     bare_paths: list[Path] = field(default_factory=list)
-    acted: set[int] = field(default_factory=set)
+    applied: set[int] = field(default_factory=set)
     judged_files: set[str] = field(default_factory=set)
 
     def add_grouped(self, at: str, entry: Json) -> None:
@@ -96,7 +96,7 @@ class Tally:
         self.counts += other.counts
         self.reasons += other.reasons
         self.spools += other.spools
-        self.acted |= other.acted
+        self.applied |= other.applied
         self.judged_files |= other.judged_files
         for (kind, *_), entry in other.grouped.items():
             self.add_grouped(kind, entry)
@@ -230,7 +230,7 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
             if kind is VerdictKind.EXCHANGE:
                 counted.clear()
             if kind is VerdictKind.OVERRULED:
-                tally.acted.update(entry.line for entry in verdict.acted)
+                tally.applied.update(entry.line for entry in verdict.applied)
                 continue
             if kind is VerdictKind.STREAM_EVENTS and entry:
                 tally.counts[kind] += entry["times"]

@@ -13,12 +13,12 @@ from harness.world.store import PendingResponse, StoredResponse
 from harness.world.world import World
 
 
-def enqueue_response(world: World, run: PendingResponse) -> Json:
+def enqueue_response(world: World, pending: PendingResponse) -> Json:
     """Store a background response as queued and return it."""
-    id = run.initial_response["id"]
-    queued = {**run.initial_response, "status": "queued"}
-    world.store.responses[id] = StoredResponse(queued, run.own_input, run.previous.extend(*run.own_input))
-    world.store.pending[id] = run
+    id = pending.initial_response["id"]
+    queued = {**pending.initial_response, "status": "queued"}
+    world.store.responses[id] = StoredResponse(queued, pending.own_input, pending.previous.extend(*pending.own_input))
+    world.store.pending[id] = pending
     return queued
 
 

@@ -50,8 +50,8 @@ class Exploration(str):
     def __new__(cls, tried: int, changed: Sequence[ChangedResult]) -> Exploration:
         """Describe what the exploration found."""
         kinds = "1 kind changes" if len(changed) == 1 else f"{len(changed)} kinds change"
-        told = "\n".join([f"{pluralize(tried, 'variation')} tried, {kinds} the result", *map(str, changed)])
-        found = super().__new__(cls, told)
+        text = "\n".join([f"{pluralize(tried, 'variation')} tried, {kinds} the result", *map(str, changed)])
+        found = super().__new__(cls, text)
         found.tried, found.changed = tried, changed
         return found
 

@@ -33,8 +33,8 @@ class ToolError(Exception):
 
     def __init__(self, reason: str | Json) -> None:
         super().__init__(reason)
-        told = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": reason}]}
-        self.error: Json = told if isinstance(reason, str) else reason
+        error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": reason}]}
+        self.error: Json = error if isinstance(reason, str) else reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,13 +81,13 @@ class Webhook:
         return webhooks
 
 
-def make_webhook(world: World, receiver: Any, path: str, told: str, options: dict[str, Any]) -> Webhook:
+def make_webhook(world: World, receiver: Any, path: str, url: str, options: dict[str, Any]) -> Webhook:
     """Add a webhook to a World; ConfigError if nothing delivers webhooks there."""
     if world.courier is None:
         raise ConfigError(NO_COURIER)
-    url, call = world.courier.lead(receiver, path, told)
+    address, call = world.courier.lead(receiver, path, url)
     dates = {"created_at": world.now, "updated_at": world.now}
-    endpoint = world.open_webhooks().add_endpoint(url, receiver=call, **dates, **options)
+    endpoint = world.open_webhooks().add_endpoint(address, receiver=call, **dates, **options)
     return Webhook(world, endpoint.id)
 
 

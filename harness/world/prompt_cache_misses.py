@@ -87,8 +87,8 @@ def _compare_settings(before: Prompt, now: Prompt) -> PromptDifference | None:
     # From GPT-6.2 on the API appends instructions to the input.
     if now.settings.family.withholds:
         return None
-    was, told = (prompt.body.get("instructions", ABSENT) for prompt in (before, now))
-    first = find_difference(was, told, "instructions")
+    was, given = (prompt.body.get("instructions", ABSENT) for prompt in (before, now))
+    first = find_difference(was, given, "instructions")
     return PromptDifference("input_changed", first, 0) if first else None
 
 

@@ -49,7 +49,7 @@ class _Limit:
 
 
 @dataclass(slots=True)
-class _Told:
+class _RequestedWait:
     """How long a client was told to wait, and when, in the server's seconds."""
 
     arrived: float
@@ -62,7 +62,7 @@ class _ModelUse:
 
     limits: dict[str, _Limit]
     waited: float = 0.0
-    told: _Told | None = None
+    wait: _RequestedWait | None = None
 
 
 @dataclass(slots=True)
@@ -122,17 +122,17 @@ class Quotas:
             limits = {"requests": self.requests, "tokens": self.tokens}
             use = _ModelUse({kind: _Limit(number) for kind, number in limits.items() if number is not None})
             self._uses[model] = use
-        told, arrived = use.told, self.arrived
-        if told and arrived is not None and arrived - told.arrived >= told.seconds - _EARLY:
-            use.waited += told.seconds
-            use.told = None
+        wait, arrived = use.wait, self.arrived
+        if wait and arrived is not None and arrived - wait.arrived >= wait.seconds - _EARLY:
+            use.waited += wait.seconds
+            use.wait = None
         return use
 
     def _refuse(self, use: _ModelUse, kind: str, wanted: int) -> RateLimit:
         limit = use.limits[kind]
         seconds = limit.seconds_until(limit.limit - wanted)
-        if self.arrived is not None and use.told is None and wanted <= limit.limit:
-            use.told = _Told(self.arrived, seconds)
+        if self.arrived is not None and use.wait is None and wanted <= limit.limit:
+            use.wait = _RequestedWait(self.arrived, seconds)
         return RateLimit(limit.limit, ceil(limit.used - _ROUNDING), wanted, _WHAT[kind], seconds)
 
 

@@ -125,12 +125,12 @@ class ConnectionWorld:
         tables = {table.name: getattr(self.world.store, table.name) for table in fields(Store)}
         return Store(**tables | {"responses": ChainMap(last, self.world.store.responses)})
 
-    def finish(self, run: PendingResponse) -> Json:
+    def finish(self, pending: PendingResponse) -> Json:
         """End a response: the World stores it if permitted, the connection remembers it in any case."""
-        response = self.world.finish(run._replace(is_stored=run.is_stored and not self.world.account.zdr))
-        chain = run.previous.extend(*run.own_input, *response["output"])
-        self._last_made = StoredResponse(response, run.own_input, chain)
-        self.awaits_outputs = run.ending.awaits_outputs
+        response = self.world.finish(pending._replace(is_stored=pending.is_stored and not self.world.account.zdr))
+        chain = pending.previous.extend(*pending.own_input, *response["output"])
+        self._last_made = StoredResponse(response, pending.own_input, chain)
+        self.awaits_outputs = pending.ending.awaits_outputs
         return response
 
     def held(self, id: object) -> LaneResponse | None:

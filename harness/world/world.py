@@ -221,8 +221,8 @@ class World:
             known = Organization.__dataclass_fields__
             name = min(unknown)
             near = suggest_name(name, known)
-            told = near if near.startswith("Did") else f"it has {', '.join(known)}."
-            raise ConfigError(f"organization({', '.join(sorted(unknown))}=…): {told}")
+            advice = near if near.startswith("Did") else f"it has {', '.join(known)}."
+            raise ConfigError(f"organization({', '.join(sorted(unknown))}=…): {advice}")
         frozen: dict[str, Any] = {
             name: frozenset(value) if isinstance(value, list | set | tuple) else value
             for name, value in changes.items()
@@ -342,13 +342,19 @@ class World:
             container, f"{file.object['id']}-{file.object['filename']}", file.content.read()
         )
 
-    def finish(self, run: PendingResponse) -> Json:
+    def finish(self, pending: PendingResponse) -> Json:
         """End a response: store it, and add its items to its conversation."""
-        response = finish_response(run.initial_response, run.output, run.usage, self.now + 1, run.ending)
-        if run.is_stored:
-            self.store.put_response(response, run.own_input, run.previous)
-        if run.conversation and run.ending.status != "failed" and run.conversation in self.store.conversations:
-            self.store.add_to_conversation(run.conversation, [*run.own_input, *run.output])
+        response = finish_response(
+            pending.initial_response, pending.output, pending.usage, self.now + 1, pending.ending
+        )
+        if pending.is_stored:
+            self.store.put_response(response, pending.own_input, pending.previous)
+        if (
+            pending.conversation
+            and pending.ending.status != "failed"
+            and pending.conversation in self.store.conversations
+        ):
+            self.store.add_to_conversation(pending.conversation, [*pending.own_input, *pending.output])
         self.tell_webhooks(response)
         return response
 

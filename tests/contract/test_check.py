@@ -142,7 +142,7 @@ class TestEntriesOfTheUsersContract:
         return world
 
     @pytest.mark.parametrize(
-        ("body", "message", "acted"),
+        ("body", "message", "applied"),
         [
             ({"colour": "blue"}, "", (BLUE,)),
             ({"colour": "blue", "metadata": {"a": "red"}}, "No red.", (BLUE, RED)),
@@ -151,8 +151,8 @@ class TestEntriesOfTheUsersContract:
         ],
     )
     def test_entries_of_the_users_contract_are_all_named_where_they_act(
-        self, world: World, body: dict[str, Any], message: str, acted: tuple[Any, ...]
+        self, world: World, body: dict[str, Any], message: str, applied: tuple[Any, ...]
     ) -> None:
         checked = check(WorldCall(request_for(body), world))
-        assert (checked.violation.error.message if checked.violation else "", checked.acted) == (message, acted)
+        assert (checked.violation.error.message if checked.violation else "", checked.applied) == (message, applied)
         assert "colour" not in checked.call.body

@@ -8,7 +8,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from harness.core.webhooks import DEFAULT_SECRET, Signature, WebhookEvent, make_secret
 from harness.server.webhook_courier import SignedRequest, make_attempt, sign_delivery
-from harness.server.webhook_receivers import Answered
+from harness.server.webhook_receivers import ReceiverAnswer
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
 
@@ -64,7 +64,7 @@ def test_the_old_secret_verifies_no_more_when_its_time_is_over():
 def test_a_function_of_effects_that_raises_after_the_delivery_is_reported():
     calls = iter([1])
     endpoint = WebhookEndpoint(
-        "we_1", "/hook", receiver=lambda url, request, timeout: Answered(200, 0.0), effects=lambda: next(calls)
+        "we_1", "/hook", receiver=lambda url, request, timeout: ReceiverAnswer(200, 0.0), effects=lambda: next(calls)
     )
     delivery = make_attempt(DueDelivery("we_1", EVENT, "wh_1", 0), endpoint, World("sk-1"))
     assert (delivery.status, delivery.effect) == (200, (1, None))

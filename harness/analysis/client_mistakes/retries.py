@@ -106,8 +106,8 @@ def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
             continue
         if certain or not _has_changed(client, retry):
             code = answer_error(before).get("code")
-            told = {"status": before.status, "code": f" ({code})" if code else ""}
-            yield {"number": retry.exchange, "of": retry.of, **told, "certain": certain}
+            facts = {"status": before.status, "code": f" ({code})" if code else ""}
+            yield {"number": retry.exchange, "of": retry.of, **facts, "certain": certain}
 
 
 def _has_changed(client: SeenClient, retry: Retry) -> bool:
@@ -137,8 +137,8 @@ def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
     """Requests are sent again sooner than the refusal asked for."""
     for retry in client.retries:
         if retry.retry_after is not None and retry.after < retry.retry_after - TOLERANCE:
-            told = {"asked": retry.retry_after, "status": client.by_number[retry.of].status}
-            yield {"number": retry.exchange, "of": retry.of, "came": f"after {retry.after:.2f} s", **told}
+            facts = {"asked": retry.retry_after, "status": client.by_number[retry.of].status}
+            yield {"number": retry.exchange, "of": retry.of, "came": f"after {retry.after:.2f} s", **facts}
 
 
 def _attempts(status: int, *times: float) -> SeenClient:
@@ -181,8 +181,8 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
         pauses = [retry.after for retry in free]
         at_once = len(pauses) > 1 and max(pauses) < IMMEDIATE
         if at_once or (len(pauses) > 2 and max(pauses[1:]) < pauses[0] * LEAST_GROWTH):
-            told = ", ".join(f"{pause:.2f} s" for pause in pauses[:5])
-            yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "came": f"after {told}"}
+            listed = ", ".join(f"{pause:.2f} s" for pause in pauses[:5])
+            yield {"number": free[-1].exchange, "of": free[0].of, "count": len(free), "came": f"after {listed}"}
 
 
 @client_mistake(

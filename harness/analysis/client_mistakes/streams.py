@@ -151,8 +151,8 @@ def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
             continue
         if after is not None and id in last and after > last[id] and id not in whole:
             missing = f"event {after}" if after == last[id] + 1 else f"events {last[id] + 1} to {after}"
-            told = {"after": after, "response": id, "last": last[id] if last[id] >= 0 else "none", "missing": missing}
-            yield {"number": exchange.number, **told, "certain": True}
+            facts = {"after": after, "response": id, "last": last[id] if last[id] >= 0 else "none", "missing": missing}
+            yield {"number": exchange.number, **facts, "certain": True}
         if exchange.answer.events is not None:
             numbers = [event.get("sequence_number") for event in exchange.answer.events[: times.events]]
             last[id] = max([last.get(id, -1), *(number for number in numbers if isinstance(number, int))])

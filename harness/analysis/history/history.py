@@ -124,7 +124,7 @@ class History:
     text, the latest last, each with the number of its exchange. `doubled_prompts` are the replies to requests that
     end with the same message twice, by the hash of the keys before the repetition. `open_calls` are the calls of
     completed responses that no request answers, by `call_id`. `cited` finds messages with annotations by a similar
-    text, `joined` by a text that begins or ends with theirs, `told` the messages that contain a text. `agents` are
+    text, `joined` by a text that begins or ends with theirs, `messages` those that contain a text. `agents` are
     the tools and instructions of the requests that got a reply, each with the number of its agent, `lanes` the agent
     of each request. `written` has what the client wrote into each conversation that no request has read yet.
     """
@@ -144,7 +144,7 @@ class History:
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
     cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
     joined: JoinedTexts = field(default_factory=JoinedTexts)
-    told: TextIndex = field(default_factory=TextIndex)
+    messages: TextIndex = field(default_factory=TextIndex)
     compactions: list[OutputItem] = field(default_factory=list)
     agents: dict[Agent, int] = field(default_factory=dict)
     lanes: dict[int, int] = field(default_factory=dict)

@@ -108,9 +108,9 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
 
 def _is_retold(call: Json, request: HistoryRequest) -> bool:
     """Return whether a message quotes a call by name and id, as clients do that ask for better arguments."""
-    told = [message_text(item) for _, item in request.placed_items if item_type(item) == MESSAGE]
+    messages = [message_text(item) for _, item in request.placed_items if item_type(item) == MESSAGE]
     ids = [id for name in ("id", "call_id") if (id := as_string(call.get(name)))]
-    return any(as_string(call.get("name")) in text and any(id in text for id in ids) for text in told)
+    return any(as_string(call.get("name")) in text and any(id in text for id in ids) for text in messages)
 
 
 def _find_forgotten_calls(
@@ -124,22 +124,22 @@ def _find_forgotten_calls(
         return
     kept = [(place, kept_call) for place, id, _ in request.calls if (kept_call := history.find_call(id))]
     here = calls.keys() | {id for _, id, _ in request.outputs}
-    told: set[str] = set()
+    reported: set[str] = set()
     # The last call that was kept shows which tool loop the model is in.
     for place, kept_call in kept[-1:]:
         for id in _calls_of_the_loop(request, kept_call.reply.request, here):
             original = history.find_call(id)
             if original and _is_same_agent(request, original, history):
-                told.add(id)
+                reported.add(id)
                 yield place, original
     for place, kept_call in kept:
         # The only call of a response has no sibling that could be missing.
         for sibling in kept_call.reply.output if len(kept_call.reply.output) > 1 else ():
             id = client_call_id(sibling)
-            if id and id not in here and id not in told and id in history.call_outputs:
+            if id and id not in here and id not in reported and id in history.call_outputs:
                 original = history.find_call(id)
                 if original and history.is_same_agent(original.reply.request, request):
-                    told.add(id)
+                    reported.add(id)
                     yield place, original
 
 

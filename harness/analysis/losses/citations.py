@@ -222,8 +222,8 @@ def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) 
     for cited in {id(original.item): original for original in found}.values():
         asked = next((item for _, item in reversed(cited.reply.request.placed_items) if item.get("role") == "user"), {})
         # A text with both question and answer is a transcript told to another agent, not an answer.
-        told = letters_of(message_text(asked))
-        if not (told and told in letters) and not _names_its_sources(text, cited):
+        question = letters_of(message_text(asked))
+        if not (question and question in letters) and not _names_its_sources(text, cited):
             yield cited
 
 

@@ -135,7 +135,7 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
                 and history.is_same_agent(replies[0].request, request)
             ):
                 yield False, facts_about(new[0][0], replies[0].number, sibling)
-    told = set[str]()
+    reported = set[str]()
     for index, (place, item) in enumerate(request.placed_items):
         repeated = history.find_original(item)
         for sibling in repeated.reply.output if repeated else ():
@@ -143,10 +143,10 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
             if (
                 repeated
                 and is_hosted(sibling)
-                and id not in request.ids | told
+                and id not in request.ids | reported
                 and item_type(sibling) != "mcp_list_tools"
             ):
-                told.add(id)
+                reported.add(id)
                 is_loop = index >= first and any(map(client_call_id, repeated.reply.output))
                 is_call = item_type(sibling).endswith("_call") and repeated.reply.request.body.get("store") is not False
                 yield is_loop and is_call, facts_about(place, repeated.number, sibling)

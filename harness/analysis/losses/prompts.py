@@ -291,7 +291,7 @@ def _facts(turn: _Turn, original: Json) -> Json:
 def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
     letters = letters_of(text)
     in_instructions = letters in letters_of(as_string(request.body.get("instructions")))
-    return in_instructions or history.told.appears_in(letters, request.message_letters)
+    return in_instructions or history.messages.appears_in(letters, request.message_letters)
 
 
 def _describe_change(turn: _Turn, original: Json, item: Json) -> str:

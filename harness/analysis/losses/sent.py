@@ -17,7 +17,7 @@ from harness.core.exchange import Json, SentTurn
 from harness.core.json_values import as_string
 from harness.core.text import quote, shorten_json
 
-SHORTEST_TOLD = 4
+SHORTEST_TEXT = 4
 """The fewest letters and digits by which an item is recognized within a message."""
 _MessageKey = tuple[str, str]
 """The role of a message, and its letters and digits."""
@@ -101,7 +101,7 @@ class _Arrived:
                 self._keys.append(key)
                 if place := self._places.get(id(item)):
                     self._message_places.setdefault(key, place)
-        self._told = [letters for _, letters in self._keys] + [letters_of(as_string(request.body.get("instructions")))]
+        self._texts = [letters for _, letters in self._keys] + [letters_of(as_string(request.body.get("instructions")))]
         self._asked = next((letters for role, letters in reversed(self._keys) if role == "user"), "")
         self.calls = {call_id: item for item in items if (call_id := client_call_id(item))}
         self.outputs = {call_id: item for item in items if (call_id := answered_id(item))}
@@ -116,7 +116,7 @@ class _Arrived:
     def tells(self, text: str) -> bool:
         """Return whether a message or the instructions contain a text."""
         letters = letters_of(text)
-        return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
+        return len(letters) >= SHORTEST_TEXT and any(letters in text for text in self._texts)
 
     def count(self, key: _MessageKey) -> int:
         return len(self._indices.get(key, ()))
@@ -185,7 +185,7 @@ def _latest_before(keys: Sequence[_MessageKey]) -> list[_MessageKey]:
 def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent: int, place: str) -> Iterator[_Change]:
     """Find a user message that arrived more often than `sent` times, or a message missing from its `place`."""
     role, letters = key
-    if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TOLD and role == "user":
+    if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TEXT and role == "user":
         often = "once" if sent == 1 else f"{sent} times"
         yield _Change(arrived.place_of(key), item, f"arrived {times} times, but was sent {often}")
     elif place and not times and not arrived.tells(message_text(item)):

@@ -118,7 +118,7 @@ def _find_foreign_answers(request: HistoryRequest, history: History) -> Iterator
             was_there = any(reply.request.item_keys.count((kind, text)) for reply in replies)
             if len(answers) == len(replies) == 1 and not was_there and history.is_only_agent(request):
                 reply, answer = answers[0]
-                if not history.told.appears_in(letters_of(message_text(answer)), request.message_letters):
+                if not history.messages.appears_in(letters_of(message_text(answer)), request.message_letters):
                     gone = f"replaced by the answer to exchange {said.originals[-1].number}"
                     place = next(place for place, item in request.items_after(length) if item_key(item))
                     yield facts_about(place, reply.number, answer, gone=gone)
@@ -132,15 +132,15 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
         answers = _answers(original.reply) if original else ()
         if original and len(answers) > 1 and original.item is not answers[-1] and original.reply.is_completed:
             last = letters_of(message_text(answers[-1]))
-            is_told = history.told.appears_in(last, request.message_letters)
-            if not is_told and history.is_same_agent(original.reply.request, request):
+            is_kept = history.messages.appears_in(last, request.message_letters)
+            if not is_kept and history.is_same_agent(original.reply.request, request):
                 gone = "missing from the history, which has the message before it in the same answer"
                 yield facts_about(place, original.number, answers[-1], gone=gone)
 
 
 def _find_words_beside_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find the messages that came with a call of this turn and are never sent back, unlike the call."""
-    told = set[int]()
+    reported = set[int]()
     # A message with other words may be what a client made of it.
     if any(is_assistant(item) and not history.find_said(item) for _, item in request.turn):
         return
@@ -152,8 +152,12 @@ def _find_words_beside_calls(request: HistoryRequest, history: History) -> Itera
                 if message_text(message).strip() in history.sent.texts:
                     continue
                 text = letters_of(message_text(message))
-                if text and id(message) not in told and not history.told.appears_in(text, request.message_letters):
-                    told.add(id(message))
+                if (
+                    text
+                    and id(message) not in reported
+                    and not history.messages.appears_in(text, request.message_letters)
+                ):
+                    reported.add(id(message))
                     gone = "missing from the history, which has the call that came with it"
                     yield facts_about(place, original.number, message, gone=gone)
 
@@ -183,7 +187,7 @@ def _is_surely_lost(
     said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History, kept: Sequence[int]
 ) -> bool:
     text = message_text(said).strip()
-    if history.told.appears_in(letters_of(text), request.message_letters):
+    if history.messages.appears_in(letters_of(text), request.message_letters):
         # Another message contains it, whatever its role.
         return False
     before = bisect_left(kept, len(request.placed_items) - len(request.items_after(length)))

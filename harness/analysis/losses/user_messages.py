@@ -93,9 +93,9 @@ def _find_written_and_sent(request: HistoryRequest) -> Iterator[LossFacts]:
 
 def _find_doubled_instructions(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find the instructions that precede the first message twice, but once where the conversation began."""
-    told = _leading_instructions(request)
-    texts = [text for text, _ in told]
-    for index, (text, (place, item)) in enumerate(told):
+    leading = _leading_instructions(request)
+    texts = [text for text, _ in leading]
+    for index, (text, (place, item)) in enumerate(leading):
         if text in texts[:index] and len(text) >= SHORTEST_REPEATED:
             for reply in history.replies[-RECENT_REQUESTS:]:
                 before = [text for text, _ in _leading_instructions(reply.request)]
@@ -108,8 +108,8 @@ def _find_doubled_instructions(request: HistoryRequest, history: History) -> Ite
 def _leading_instructions(request: HistoryRequest) -> Sequence[tuple[str, PlacedItem]]:
     """List the texts of the parameter and of the messages that instruct the model before the first other message."""
     leading = takewhile(lambda placed: placed[1].get("role") in INSTRUCTION_ROLES, request.placed_items)
-    told = [("instructions", {"content": request.body.get("instructions")}), *leading]
-    return [(message_text(item).strip(), (place, item)) for place, item in told]
+    instructing = [("instructions", {"content": request.body.get("instructions")}), *leading]
+    return [(message_text(item).strip(), (place, item)) for place, item in instructing]
 
 
 def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:

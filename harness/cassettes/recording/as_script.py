@@ -88,8 +88,8 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
     lines = [*items, *([{"message": deltas}] if deltas or not items else [])]
     if not error:
         return [*lines, {"cut" if interaction.cut else "end_stream": {"after": len(sent)}}]
-    told = as_object(error.get("error")) or error
-    known = {name: told[name] for name in ("code", "message") if isinstance(told.get(name), str)}
+    reported = as_object(error.get("error")) or error
+    known = {name: reported[name] for name in ("code", "message") if isinstance(reported.get(name), str)}
     flat = {} if "error" in error else {"flat": True}
     return [*lines, {"stream_error": {"after": len(sent), **known, **flat}}]
 

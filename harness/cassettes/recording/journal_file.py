@@ -174,8 +174,8 @@ class Recovered(NamedTuple):
         """Say what was recovered, and where it is."""
         noun = "exchange" if self.exchange_count == 1 else "exchanges"
         damaged = f", without {pluralize(self.damaged_count, 'damaged line')}" if self.damaged_count else ""
-        told = f"recovered {self.exchange_count:,} {noun} of a recording that was ended{damaged}"
-        return f"{told}: {self.file.as_posix()}"
+        text = f"recovered {self.exchange_count:,} {noun} of a recording that was ended{damaged}"
+        return f"{text}: {self.file.as_posix()}"
 
 
 def recover_recording(path: Path) -> Recovered | None:

@@ -29,8 +29,8 @@ class LangChainSession(ClientSession):
     def _make_agent(self, agent: Agent, checkpointer: Any = None) -> Any:
         own, tools = self.tools_of(agent), []
         for tool in own:
-            told = {"name": tool.name, "description": tool.description, "args_schema": dict(tool.parameters)}
-            tools.append(StructuredTool.from_function(self.functions[tool.name], **told))
+            declared = {"name": tool.name, "description": tool.description, "args_schema": dict(tool.parameters)}
+            tools.append(StructuredTool.from_function(self.functions[tool.name], **declared))
         tools += [self._make_question(colleague) for colleague in self.agents if colleague.name in agent.ask]
         tools += map(dict, self.task.hosted_tools)
         gated = {tool.name: True for tool in own if tool.needs_approval}

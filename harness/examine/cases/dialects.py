@@ -168,10 +168,10 @@ def _agent(name: str, definition: Json, said: list[Turn], *, task: Task = ASKED,
 def keeps_its_session(seen: ObservedRun) -> Iterator[str]:
     """Check that each request but the first names the agent session of the previous answer."""
     for before, asked in zip(seen.exchanges, seen.exchanges[1:], strict=False):
-        told = (before.answer.body or {}).get("agent_session_id")
+        given = (before.answer.body or {}).get("agent_session_id")
         named = (asked.request.body or {}).get("agent_session_id")
-        if told and named != told:
-            yield f"request {asked.number} is for the session {named}, not for {told}"
+        if given and named != given:
+            yield f"request {asked.number} is for the session {named}, not for {given}"
 
 
 _agent(

@@ -46,10 +46,10 @@ def control_app(api: MockApi) -> AsgiApp:
     for method, path, handler in CONTROLS:
         body = describe_body(method, path)
         called = handler if iscoroutinefunction(handler) else worker.wrap(handler)
-        told = called if method == "GET" or path in _TOLD_OTHERWISE else _tell_of_change(path, called)
+        observed = called if method == "GET" or path in _OBSERVED_OTHERWISE else _tell_of_change(path, called)
         app.add_api_route(
             f"{CONTROL_ROOT}{path}",
-            told,
+            observed,
             methods=[method],
             responses=REFUSALS,
             openapi_extra=body,
@@ -70,8 +70,8 @@ async def _render_problem(_: Request, problem: Exception) -> JSONResponse:
 async def _render_bad_query(request: Request, problem: Exception) -> JSONResponse:
     """Render an invalid query, as found by FastAPI, in the form of all other problems."""
     assert isinstance(problem, RequestValidationError)
-    told = [f"{wrong['loc'][-1]} is {render_json(wrong['input'])}: {wrong['msg']}." for wrong in problem.errors()]
-    return await _render_problem(request, HarnessError(" ".join(told)))
+    mistakes = [f"{wrong['loc'][-1]} is {render_json(wrong['input'])}: {wrong['msg']}." for wrong in problem.errors()]
+    return await _render_problem(request, HarnessError(" ".join(mistakes)))
 
 
 async def _render_bad_path(request: Request, problem: Exception) -> JSONResponse:
@@ -138,7 +138,7 @@ async def metrics(request: Request) -> Json:
     raise HarnessError(f"no metrics are counted: start the server with `{COMMAND} serve --metrics`.")
 
 
-_TOLD_OTHERWISE = ("/world",)
+_OBSERVED_OTHERWISE = ("/world",)
 """Paths that begin or end a World, which observers hear of anyway."""
 
 CONTROLS: Sequence[tuple[str, str, Callable[..., Any]]] = (

@@ -200,8 +200,8 @@ async def events(
     seen = after if last_event_id is None else last_event_id
     position = ring.last if seen is None else seen
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    told = _tell(ring, position, request.scope.get("state", {}))
-    return StreamingResponse(told, media_type="text/event-stream", headers=headers)
+    frames = _tell(ring, position, request.scope.get("state", {}))
+    return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
 
 
 async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -> AsyncIterator[bytes]:

@@ -16,7 +16,7 @@ from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import BYTES_AS_TEXT, Json, OnDisk
 from harness.report.judge_world import Judgement, Permitted, judge_world
-from harness.server.control_plane.requests import Seen, api_of, mock_of, snapshot_of
+from harness.server.control_plane.requests import MockCopy, api_of, mock_of, snapshot_of
 from harness.world.mock import Mock
 from harness.world.scripting.settings import ALLOW
 from harness.world.webhooks import ALL_ALLOWED
@@ -24,7 +24,7 @@ from harness.world.webhooks import ALL_ALLOWED
 Outcome = Literal["fail", "allow"]
 
 
-def exchanges(mock: Seen) -> list[Json]:
+def exchanges(mock: MockCopy) -> list[Json]:
     """List the exchanges of a World, oldest first."""
     return [
         {
@@ -49,19 +49,19 @@ def _show_body(body: Any) -> Any:
     return body.decode(BYTES_AS_TEXT) if isinstance(body, bytes) else body
 
 
-def unused(mock: Seen) -> Json:
+def unused(mock: MockCopy) -> Json:
     """Count turns and listed answers of routes that no request used, and list why requests could not be answered."""
     world = mock.world
     problems = [*(problem for _, problem in world.problems), *world.all_failed]
     return {"unused": len(world.unused), "problems": [str(problem) for problem in problems]}
 
 
-def losses(mock: Seen, strict: bool = False) -> list[Json]:
+def losses(mock: MockCopy, strict: bool = False) -> list[Json]:
     """List what the client lost of the model's answers, oldest first; `strict=true` adds what may be intended."""
     return [asdict(lost) for lost in losses_of(mock.exchanges, strict, mock.world.tool_runs)]
 
 
-def flow(mock: Seen) -> Json:
+def flow(mock: MockCopy) -> Json:
     """Show what happened as text and as a Mermaid diagram: who sent each exchange, and how exchanges are linked."""
     drawn = mock.flow
     return {
@@ -72,12 +72,12 @@ def flow(mock: Seen) -> Json:
     }
 
 
-def said(mock: Seen) -> list[Json]:
+def said(mock: MockCopy) -> list[Json]:
     """List what the model said, one entry for each response or run, oldest first."""
     return [reply.as_json() for reply in mock.replies]
 
 
-def calls(mock: Seen, name: str | None = None) -> list[Json]:
+def calls(mock: MockCopy, name: str | None = None) -> list[Json]:
     """List the calls that the client has to make, oldest first, with agent and answers.
 
     Of one `name` only, if given.
@@ -85,33 +85,33 @@ def calls(mock: Seen, name: str | None = None) -> list[Json]:
     return [call.as_json() for call in mock.calls if name in (None, call.name)]
 
 
-def retries(mock: Seen) -> list[Json]:
+def retries(mock: MockCopy) -> list[Json]:
     """List the requests that were repeated after a failure, oldest first: of which request, after how long, and why."""
     return [asdict(retry) for retry in mock.retries]
 
 
-def approvals(mock: Seen) -> list[Json]:
+def approvals(mock: MockCopy) -> list[Json]:
     """List the calls of hosted MCP servers that needed approval, oldest first, each with its answer and executions."""
     return [{**asdict(approval), "executed": approval.executed} for approval in mock.approvals]
 
 
-def agents(mock: Seen) -> list[str]:
+def agents(mock: MockCopy) -> list[str]:
     """List the names of the agents in the order in which they took over; an agent that acts again is listed again."""
     return mock.agents
 
 
-def usage(mock: Seen) -> Json:
+def usage(mock: MockCopy) -> Json:
     """Count the tokens of all answers, in total and for each agent: input, output, cached, reasoning."""
     used = mock.usage
     return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
 
 
-def cache(mock: Seen) -> Json:
+def cache(mock: MockCopy) -> Json:
     """Show what the prompt cache spared: the share of all input tokens, and each request that missed it, with why."""
     return asdict(mock.cache)
 
 
-def path(mock: Seen) -> Json:
+def path(mock: MockCopy) -> Json:
     """Show the agents, their calls and texts in order: as one line of text, and step by step."""
     taken = mock.path
     return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}

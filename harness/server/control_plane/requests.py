@@ -99,7 +99,7 @@ def mock_of(request: Request) -> Mock:
     return Mock(world)
 
 
-Seen = Annotated[Mock, Depends(snapshot_of)]
+MockCopy = Annotated[Mock, Depends(snapshot_of)]
 """The World of a request as it was when the request came."""
 
 

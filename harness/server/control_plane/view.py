@@ -88,7 +88,7 @@ class _Known(Generic[_Made]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _WatchedWorld:
     """A World, its state, and its last judgement; with `is_due` it is judged again."""
 
     name: str
@@ -102,7 +102,7 @@ class _Seen:
         """The state of its row."""
         return self.state, self.state if self.is_due else self.known.state
 
-    def copy(self) -> _Seen:
+    def copy(self) -> _WatchedWorld:
         """Return the same with a copy of the World, for the worker."""
         return replace(self, world=take_snapshot(self.world))
 
@@ -137,7 +137,7 @@ class LiveView:
 
     async def run(self) -> Response:
         """Build the run: one row for each World."""
-        rows, part = list[CaseRow](), list[_Known[CaseRow] | _Seen]()
+        rows, part = list[CaseRow](), list[_Known[CaseRow] | _WatchedWorld]()
         async for world in self.api.each_world():
             seen = self._see(world)
             known = self.rows.get(seen.name)
@@ -155,29 +155,29 @@ class LiveView:
         seen = self._see(named_world(self.api, id)).copy()
         return await self.worker.run(partial(self._build_case, seen, after))
 
-    def _see(self, world: World) -> _Seen:
+    def _see(self, world: World) -> _WatchedWorld:
         """Look whether a World is to be judged; one that is busy keeps its last judgement."""
         name, state = shown_name(world), _state_of(world)
         known = self.judgements.get(name) or _Known((), JudgedCase(secrets=[world.api_key]))
         is_busy = known.state != state and _is_busy(world)
         if is_busy:
             self._postpone(name, world)
-        return _Seen(name, world, state, known, is_due=known.state != state and not is_busy)
+        return _WatchedWorld(name, world, state, known, is_due=known.state != state and not is_busy)
 
-    def _build_rows(self, part: Sequence[_Known[CaseRow] | _Seen]) -> list[CaseRow]:
+    def _build_rows(self, part: Sequence[_Known[CaseRow] | _WatchedWorld]) -> list[CaseRow]:
         rows = (entry.made if isinstance(entry, _Known) else self._build_row(entry) for entry in part)
         return [replace(row, seconds=_seconds_since(row.began or 0)) for row in rows]
 
-    def _build_row(self, seen: _Seen) -> CaseRow:
+    def _build_row(self, seen: _WatchedWorld) -> CaseRow:
         row = build_row(_head(seen.world), seen.world, self._judge(seen), NEWEST_OF_ROW)
         self.rows[seen.name] = _Known(seen.row_state, row)
         return row
 
-    def _build_case(self, seen: _Seen, after: int) -> Response:
+    def _build_case(self, seen: _WatchedWorld, after: int) -> Response:
         case = build_case(_head(seen.world), seen.world, self._judge(seen), after)
         return send_json(replace(case, exchanges=encode_each(case.exchanges), pool=encode_each(case.pool)))
 
-    def _judge(self, seen: _Seen) -> JudgedCase:
+    def _judge(self, seen: _WatchedWorld) -> JudgedCase:
         if not seen.is_due:
             return seen.known.made
         judged = _judge(seen.world)

@@ -38,9 +38,9 @@ class Metrics:
         self._requests = counter("harness_requests", "Requests answered.", ("operation", "status", "dialect"))
         self._refusals = counter("harness_refusals", "Requests refused, by rule.", ("rule",))
         self._streams = counter("harness_streams", "Answers that were streams.", ("operation",))
-        told = "Time to make an answer, without sending it."
+        documentation = "Time to make an answer, without sending it."
         self._seconds = Histogram(
-            "harness_request_duration_seconds", told, ("operation",), buckets=BUCKETS, registry=registry
+            "harness_request_duration_seconds", documentation, ("operation",), buckets=BUCKETS, registry=registry
         )
 
     def note(self, observed: ObservedRequest) -> None:

@@ -189,15 +189,15 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
     answer = answer_object(recorded) if accepted else None
     if isinstance(answer, dict):
         presume_agent(world, answer)
-    violation, acted = (None, ()) if absent else _check(request, world)
+    violation, applied = (None, ()) if absent else _check(request, world)
     while accepted and violation and presume(world, request, violation):
         violation, more = _check(request, world)
-        acted += more
+        applied += more
     if violation and not accepted and presume_type_of_file(world, violation, recorded_error(recorded)):
         violation, more = _check(request, world)
-        acted += more
-    if acted:
-        yield Verdict(VerdictKind.OVERRULED, acted=acted)
+        applied += more
+    if applied:
+        yield Verdict(VerdictKind.OVERRULED, applied=applied)
     if absent:
         yield Verdict(VerdictKind.REQUEST_ABSENT)
     elif accepted:
@@ -218,7 +218,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
     """Return the violation of a request, and the user's overrides that took effect."""
     checked = check(WorldCall(request, world))
-    return checked.violation, checked.acted
+    return checked.violation, checked.applied
 
 
 def _judge_accepted(
@@ -278,7 +278,7 @@ def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
 def _judge_member(kind: VerdictKind, finding: Finding, world: World, root: str, at: str) -> Verdict:
     """Judge a member that no schema has: it is drift, unless the user's overrides declare it."""
     member = world.overrides.find_member(root, at) if world.overrides else None
-    return Verdict(VerdictKind.OVERRULED, acted=(member,)) if member else Verdict(kind, _finding_json(finding))
+    return Verdict(VerdictKind.OVERRULED, applied=(member,)) if member else Verdict(kind, _finding_json(finding))
 
 
 def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Iterator[Verdict]:

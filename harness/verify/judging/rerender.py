@@ -253,8 +253,8 @@ def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Pr
 def _compare_events(one: ComparedEvent, other: ComparedEvent, profile: Profile, event: Json) -> Iterator[Difference]:
     found = compare(one.members, other.members, profile)
     for member, *sides in _drop_unknown_members(found, RESPONSE_EVENT_SCHEMA, event):
-        told = (f"no {member}" if value == ABSENT else f"{member} {value}" for value in sides)
-        yield Difference(f"events[{one.place}]", *(f"{one.type}: {text}" for text in told))
+        texts = (f"no {member}" if value == ABSENT else f"{member} {value}" for value in sides)
+        yield Difference(f"events[{one.place}]", *(f"{one.type}: {text}" for text in texts))
 
 
 def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedEvent]:

@@ -81,7 +81,7 @@ class Verdict:
     """One verdict on an exchange, or on a file.
 
     `entry` is its entry in the report, with secrets masked; None if it is only counted. A verdict on a request has the
-    `request` as the mock would receive it, and the `violation` for which the mock refuses it, if any. `acted` are the
+    `request` as the mock would receive it, and the `violation` for which the mock refuses it, if any. `applied` are the
     user's overrides that took effect.
     """
 
@@ -89,4 +89,4 @@ class Verdict:
     entry: Json | None = None
     request: Request | None = None
     violation: Violation | None = None
-    acted: tuple[Entry, ...] = ()
+    applied: tuple[Entry, ...] = ()
