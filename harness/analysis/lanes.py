@@ -266,7 +266,7 @@ class _LaneTracker:
 
 
 def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str]) -> list[LaneExchange]:
-    """Assign each exchange to a lane; `hints` are names, as of routes, for agents whose instructions contain them."""
+    """Assign each exchange to a lane; `hints` are names of agents, as routes look for them in instructions."""
     tracker = _LaneTracker()
     assigned = [(exchange, *tracker.assign_lane(exchange)) for exchange in exchanges]
     _name_lanes(tracker.lanes, hints)

@@ -174,7 +174,7 @@ class Thought(NamedTuple):
 def read_thoughts(
     body: Json, family: Model, items: Sequence[Json], output: Sequence[Json]
 ) -> Iterator[tuple[str, Thought]]:
-    """Yield how the reasoning in the output for a request with these items was said, by its id and its ciphertext."""
+    """Yield the reasoning in the output for a request with these items as the model gave it, by id and by ciphertext."""
     prefixes = digest_prefixes(body, family, [*items, *output])[len(items) :]
     for item, prefix in zip(output, prefixes, strict=False):
         if item["type"] == "reasoning":

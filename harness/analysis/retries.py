@@ -90,7 +90,7 @@ def _find_repeated(request: Request, key: RequestKey, failed: Mapping[RequestKey
 
 
 def _repeats(request: Request, before: Exchange) -> bool:
-    """Return whether a request leaves unchanged what an earlier one was refused for; other failures blame nothing."""
+    """Return whether a request leaves unchanged what an earlier one was refused for; True for any other failure."""
     status, sent = before.status, before.request
     if not 400 <= status < 500 or status in RETRYABLE:
         return True
@@ -102,7 +102,7 @@ def _repeats(request: Request, before: Exchange) -> bool:
 
 
 def request_key(request: Request) -> RequestKey:
-    """Return what a request and its retry have in common; all else may differ, such as labels, ids and trace headers."""
+    """Return what a request and its retry have in common; labels, ids and trace headers may differ."""
     query = "&".join(f"{name}={value}" for name, value in sorted(request.query.items()))
     method = "POST" if request.method == "WS" else request.method  # a client may fall back from one to the other
     return request.headers.get("user-agent", ""), method, f"{request.root}{request.path}?{query}", read_body(request)

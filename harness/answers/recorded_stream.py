@@ -25,7 +25,7 @@ def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
         return events
     ordered: list[Json] = []
     for place, item in enumerate(output[: len(places)]):
-        ordered += _tell_alone([event for event in events[first:end] if event["output_index"] == place], item)
+        ordered += _with_done_event([event for event in events[first:end] if event["output_index"] == place], item)
     return _renumber([*events[:first], *ordered, *events[end:]], events)
 
 
@@ -40,7 +40,7 @@ def _final_output(events: Sequence[Json]) -> list[Json]:
     return output if isinstance(output, list) else []
 
 
-def _tell_alone(events: list[Json], item: Json) -> list[Json]:
+def _with_done_event(events: list[Json], item: Json) -> list[Json]:
     return events if events[-1].get("type") == DONE else [*events, end_item(events[0]["output_index"], item)]
 
 

@@ -141,7 +141,7 @@ def find_shutdown(name: str) -> Shutdown | None:
 
 
 def find_by_name(table: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any] | None:
-    """Return the entry of a model in a table by names; that of the alias for a snapshot without one."""
+    """Return the entry of a model in a table by name; a snapshot without one has that of its alias."""
     return table.get(name) or table.get(_SNAPSHOT.sub("", name))
 
 

@@ -72,17 +72,17 @@ def order_tool(tool: Json) -> Json:
 class AgentKind(NamedTuple):
     """A kind of agent: its prefix of response ids, the number of a stream's first event, whether text comes whole.
 
-    With `tells_whole` a text comes in one delta, without padding, and its parts have no logprobs.
+    With `sends_whole_texts` a text comes in one delta, without padding, and its parts have no logprobs.
     """
 
     name: str
     id_prefix: str = "resp"
     first_number: int = 0
-    tells_whole: bool = False
+    sends_whole_texts: bool = False
 
 
 PROMPT = AgentKind("prompt")
-WORKFLOW = AgentKind("workflow", id_prefix="wfresp", first_number=1, tells_whole=True)
+WORKFLOW = AgentKind("workflow", id_prefix="wfresp", first_number=1, sends_whole_texts=True)
 """Recorded 2026-02-26."""
 HOSTED = AgentKind("hosted", id_prefix="caresp")
 """Recorded 2025-10 to 2026-07; that its streams are numbered like others is assumed."""

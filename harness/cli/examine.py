@@ -43,7 +43,7 @@ from harness.examine.results import (
     case_json,
     compare_with_baseline,
     group_by_reason,
-    is_untold,
+    is_unreported,
     name_cases,
     read_results,
     report_results,
@@ -274,7 +274,7 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
         console.print(f"  {shorten(cell.reason, MAX_REASON)}")
         if cell.fix:
             console.print(f"  fix: {shorten(cell.fix, MAX_REASON)}")
-    if untold := [cell for cell in result.cells if not cell.mode and cell.severity == "must" and is_untold(cell)]:
+    if untold := [cell for cell in result.cells if not cell.mode and cell.severity == "must" and is_unreported(cell)]:
         console.print(f"not told  {', '.join(cell.case for cell in untold)}")
         console.print(
             f"  {shorten(untold[0].reason, MAX_REASON)}: whether half a text is shown as the answer is not known"

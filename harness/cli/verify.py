@@ -138,7 +138,7 @@ def _print_outlook(report: Report, as_json: Path | None) -> bool:
 
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
-    """Explain why nothing was judged, or nothing of what was named; empty if something was."""
+    """Explain why nothing was judged, or nothing at a path or host that was named; empty if something was."""
     nothing = explain_nothing_judged(tally) if tally.is_clean else ""
     return explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
 

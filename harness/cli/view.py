@@ -142,7 +142,7 @@ def _run_again(viewed: Viewed, options: ViewOptions) -> Viewed:
 
 
 def _end_compared(comparison: Comparison, options: ViewOptions) -> None:
-    """End with 1 if the run is worse than the earlier one; a fork also if its test fails, or if what is kept differs."""
+    """Exit with 1 if the run is worse than the earlier one; for a fork also if its test fails or its kept part differs."""
     if options.releases:
         [case], kept = comparison.cases, options.fork or 0
         differing = [change for change in case.changes if min(filter(None, (change.number, change.earlier))) <= kept]

@@ -138,7 +138,7 @@ class SchemaWalk:
         )
 
     def find_mismatches(self, value: Any) -> Iterator[Mismatch]:
-        """Walk the schema in the API's order, and yield what does not fit; a body of any depth nests no calls."""
+        """Walk the schema in the API's order, and yield what does not fit; a deep body leads to no deep recursion."""
         path: tuple[str | int, ...] = ()
         walked = [(self._check(value, deref(self._root, self._root)), path)]
         while walked:

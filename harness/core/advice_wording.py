@@ -160,7 +160,7 @@ def word_in_json(problem: str) -> str:
 
 
 def render_json(value: Any, width: int = MAX_QUOTED) -> str:
-    """Render an excerpt of a value as JSON; a pattern becomes `{"pattern": "…"}`, what JSON cannot express its `repr`."""
+    """Render an excerpt of a value as JSON; a pattern becomes `{"pattern": "…"}`, and anything else its `repr`."""
     value = excerpt(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=_plain_value)

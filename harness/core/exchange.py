@@ -133,7 +133,7 @@ class Answer(NamedTuple):
 
     @property
     def disconnection(self) -> str:
-        """`cut off` or `no answer` if the server broke the connection, else empty."""
+        """How the server broke the connection, `cut off` or `no answer`; empty if it did not."""
         if self.delivery is None or not self.delivery.disconnects:
             return ""
         return "cut off" if self.status else "no answer"
@@ -153,7 +153,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_routed(self) -> bool:
-        """Whether the test answered the request itself, in which case it is not judged."""
+        """Whether the test itself answered the request, which then is not judged."""
         return self.request.operation == ROUTED
 
 

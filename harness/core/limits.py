@@ -79,7 +79,7 @@ def paused_collection() -> Iterator[None]:
 
 @contextmanager
 def small_collections() -> Iterator[None]:
-    """Let this process collect garbage often and little of it, and existing objects not at all.
+    """Make this process collect garbage often but little at a time, and never the objects that exist now.
 
     What a World stores is not garbage, nor what a file contains; no client is served while a collection walks over it.
     """

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Registry(dict[str, T]):
-    """Declarations of one sort by name, in order of registration; `noun` is what errors call one."""
+    """Declarations of one sort by name, in order of registration; errors call each of them a `noun`."""
 
     __slots__ = ("noun",)
 

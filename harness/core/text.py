@@ -93,7 +93,7 @@ def excerpt(value: Any) -> Any:
 
 
 def _copy_part(value: Any, left: list[int], depth: int) -> Any:
-    """Copy a value, of which `left[0]` more members may be copied."""
+    """Copy a value with its members, as long as `left[0]`, which counts down, allows more of them."""
     if isinstance(value, str):
         return value if len(value) <= MAX_QUOTED else f"{value[: MAX_QUOTED // 2]}…{value[-MAX_QUOTED // 4 :]}"
     if isinstance(value, bytes | bytearray):
@@ -172,7 +172,7 @@ def count_shared(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 def share_of_ends(one: Sequence[Any], other: Sequence[Any]) -> float:
-    """Return how much of the longer one is what both begin and end with."""
+    """Return which share of the longer sequence the common beginning and the common end make up."""
     head = count_shared(one, other)
     tail = count_shared(one[head:][::-1], other[head:][::-1])
     longer = max(len(one), len(other))

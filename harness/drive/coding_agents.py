@@ -173,7 +173,7 @@ class CodingAgent:
 
 
 def _find_problem(arguments: Any, timeout: Any, servers: Any) -> str:
-    """Say what an agent cannot run with; empty if nothing is wrong."""
+    """Describe which option of an agent is invalid; empty if none is."""
     if isinstance(arguments, str) or not isinstance(arguments, Sequence):
         return f'arguments = {show(arguments)}: pass a list, ["--verbose"].'
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:

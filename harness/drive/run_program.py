@@ -28,7 +28,7 @@ class Ended(NamedTuple):
 
     @property
     def end(self) -> str:
-        """The end of what it printed, for an error."""
+        """The end of its output, as an error quotes it."""
         return f"{self.output}\n{self.errors}".strip()[-MAX_QUOTED:]
 
 

@@ -269,7 +269,7 @@ def _find_spent(body: Json, turn: ModelTurn, ending: Ending) -> int | None:
 def _use_cache(
     prompt: Prompt, id: str, output: Sequence[Json], usage: Json, world: World
 ) -> tuple[Json, Mapping[str, Json]]:
-    """Count in the usage of the response `id` what is cached of its prompt; also return the diagnostics it asks for."""
+    """Add the cached tokens of its prompt to the usage of the response `id`; also return the diagnostics it asks for."""
     compared = (prompt.body.get("prompt_cache_options") or {}).get("comparison_response_id")
     diagnostics = _UNAVAILABLE
     # Most prompts are shorter, and cost nothing here.
@@ -290,7 +290,7 @@ def _mark_incomplete(item: Json) -> Json:
 
 
 def _complete_call(item: Json, body: Json, read: Sequence[Json]) -> Json:
-    """Add to a call what its declared tool says, unless the script does: the namespace, and whether it is async."""
+    """Add the namespace and `async` to a call as its tool declares them, unless the script sets them."""
     if (kind := _CLIENT_TOOLS.get(item["type"])) is None:
         return item
     declared = declared_tools(body)

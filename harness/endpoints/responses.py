@@ -76,7 +76,7 @@ def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> 
 
 
 def _discard_if_cut(pending: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
-    """Discard a response whose answer may be cut: it ends when the client disconnects, unless in the background (assumed)"""
+    """Discard a response whose answer may be cut: it ends with the connection, unless in the background (assumed)."""
     goes_on = not ends_early(lines) or pending.initial_response.get("background")
     return pending if goes_on else pending._replace(is_stored=False, conversation=None)
 

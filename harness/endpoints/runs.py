@@ -59,7 +59,7 @@ def _create_run(thread: Thread, body: Json, request: Request, world: World, befo
 
 
 def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: Request, world: World) -> Answer:
-    """Run the next turn of a queued run: to its end in a stream, otherwise to what a client would see now."""
+    """Run the next turn of a queued run: to its end in a stream, otherwise as far as a client would see it now."""
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _build_model_request(thread, run, list(known.values()), world)

@@ -83,7 +83,7 @@ _OF_FAILURES: set[Check] = set()
 
 
 def check(look: Callable[Concatenate[ObservedRun, Expected], Iterator[str]]) -> Callable[Expected, Check]:
-    """Turn a function of a run and of what is expected into one that makes a check from the latter."""
+    """Turn a function of a run and of expected values into one that makes a check of these values."""
 
     @wraps(look)
     def make(*expected: Expected.args, **named: Expected.kwargs) -> Check:

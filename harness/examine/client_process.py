@@ -177,7 +177,7 @@ class _Limits:
         raise Hung(f"it took longer than {self._seconds:g} s")
 
     def count(self, chunk: bytes) -> None:
-        """Count what was read; Crashed if it is too much."""
+        """Count the bytes that were read; Crashed if they are too many."""
         self._unread -= len(chunk)
         if self._unread < 0:
             raise Crashed(f"it printed more than {MAX_PRINTED:,} bytes")

@@ -260,7 +260,7 @@ def name_cases(cells: Iterable[Cell]) -> str:
     return ", ".join(names[:_NAMED_CASES]) + (f" and {more} more" if more > 0 else "")
 
 
-def is_untold(cell: Cell) -> bool:
+def is_unreported(cell: Cell) -> bool:
     """Return whether a case is not applicable only because the adapter does not report cut answers."""
     return cell.reason.startswith("the adapter does not declare incomplete ")
 

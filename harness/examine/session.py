@@ -148,7 +148,7 @@ class ClientSession:
             self.error = {"type": status, "message": f"the response was {status}"} | own
 
     def approves(self, tool: str) -> bool:
-        """Answer, as the user, whether a tool may run: by the next answer for it, else no."""
+        """Answer, as the user, whether a tool may run: by the next answer for this tool, or no if there is none."""
         self.interruptions = [*(self.interruptions or ()), tool]
         answer = next((candidate for candidate in self._answers if candidate.tool == tool), None)
         if answer:

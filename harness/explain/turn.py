@@ -160,7 +160,7 @@ def _tried_routes(world: World, exchange: Exchange, answered: object, turn: int)
 
 
 def _read_transcript(world: World, exchange: Exchange) -> Transcript:
-    """Return what the model read then: a conversation has gone on since."""
+    """Return what the model read at that time, as its conversation may have gone on since."""
     body, store = as_object(exchange.request.body), world.store
     answered = store.responses.get(as_string(as_object(exchange.answer.body).get("id")))
     before = answered and answered.chain.previous

@@ -175,7 +175,7 @@ def show_in_dialect(call: ApiCall, answer: Answer) -> Answer:
         return answer._replace(body=view.show_response(answer.body))
     events = answer.events
     # A resumed stream must repeat what was sent, in the form in which it was sent.
-    if view.kind.tells_whole and request.operation == CREATE_RESPONSE:
+    if view.kind.sends_whole_texts and request.operation == CREATE_RESPONSE:
         events = _keep_whole(id, events, world)
     return answer._replace(body=view.show_streamed(answer.body), events=[view.show_event(event) for event in events])
 

@@ -106,12 +106,12 @@ class View:
             shown = {**event, "item": self.show_item({**event["item"], **added})}
         elif (left_out := EVENT_WITHOUT.get(event["type"])) in event:
             shown = {name: value for name, value in event.items() if name != left_out}
-        elif kind.tells_whole and "part" in event:
+        elif kind.sends_whole_texts and "part" in event:
             shown = {**event, "part": _without_logprobs(shape(event["part"], self.day))}
         # Recorded: the streams of workflows count from one.
         if kind.first_number:
             shown = {**shown, "sequence_number": shown["sequence_number"] + kind.first_number}
-        return _order_own(shown) if kind.tells_whole else shown
+        return _order_own(shown) if kind.sends_whole_texts else shown
 
     def _show_for_azure(self, response: Json) -> Json:
         named = {**response, "model": self.origin.get("model", response["model"])}
@@ -151,7 +151,7 @@ class View:
             "output_text": "" if has_ended else None,
             "usage": _NO_USAGE if has_ended else None,
         }
-        if self.kind.tells_whole:
+        if self.kind.sends_whole_texts:
             given["completed_at"] = response["created_at"]
         return show_members(given, RESPONSE_OF_KIND[self.kind.name], self.day)
 
@@ -200,7 +200,7 @@ class View:
         shown = show_item({**item, **made}, self.day)
         if self.kind is HOSTED:
             shown |= {name: shown.pop(name) for name in HOSTED_ITEM_END if name in shown}
-        if self.kind.tells_whole and isinstance(content := shown.get("content"), list):
+        if self.kind.sends_whole_texts and isinstance(content := shown.get("content"), list):
             shown["content"] = [_without_logprobs(part) for part in content]
         return shown
 

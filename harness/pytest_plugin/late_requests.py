@@ -92,7 +92,7 @@ class _LateRequests:
             return
         # Requests that were allowed, caught or reported meanwhile make room.
         if len(self._found) == _MAX_KEPT:
-            self._found = list(filter(self._is_unasked, self._found))
+            self._found = list(filter(self._is_unexpected, self._found))
         if len(self._found) == _MAX_KEPT:
             self._hidden += 1
             return
@@ -143,7 +143,7 @@ class _LateRequests:
     def _explain(self, session: pytest.Session) -> None:
         """Explain the late requests that were not allowed, caught or reported, in one block and case per test."""
         groups: dict[tuple[str, str], list[_Late]] = {}
-        for late in filter(self._is_unasked, self._found):
+        for late in filter(self._is_unexpected, self._found):
             groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
         if not groups:
             return
@@ -175,11 +175,11 @@ class _LateRequests:
             return False
         return any(is_refused_by(exchange, text) for text in allowed)
 
-    def _is_unasked(self, late: _Late) -> bool:
+    def _is_unexpected(self, late: _Late) -> bool:
         """Return whether a request was neither caught by a test nor reported with a failure."""
         world = late.world
         return world is None or not (
-            any(world is reported for reported in self._reported) or world.refusals.is_asked(late.stray.answer)
+            any(world is reported for reported in self._reported) or world.refusals.is_expected(late.stray.answer)
         )
 
 

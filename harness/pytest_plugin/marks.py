@@ -88,7 +88,7 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
                 f"unused='allow'.{_suggest(near, MARKER_VALUES)}"
             )
         for name, value in marker.kwargs.items():
-            if problem := _describe_misfit(name, value):
+            if problem := _explain_invalid(name, value):
                 raise ConfigError(f"@pytest.mark.harness({name}={value!r}): {problem}")
         chosen |= marker.kwargs
     return chosen
@@ -129,7 +129,7 @@ def _read_refusals_ini(config: pytest.Config) -> Any:
     """Read the ini option: `fail`, `allow`, or a list; ConfigError for anything else."""
     words: list[str] = config.getini(REFUSALS_INI)
     value = words[0] if len(words) == 1 and words[0] in MARKER_VALUES["refusals"] else words
-    if problem := _describe_misfit("refusals", value):
+    if problem := _explain_invalid("refusals", value):
         raise ConfigError(f"{REFUSALS_INI} = {' '.join(words)}: {problem}")
     return value
 
@@ -137,12 +137,12 @@ def _read_refusals_ini(config: pytest.Config) -> Any:
 def _read_requests_ini(config: pytest.Config) -> str:
     """Read the ini option: what the marker takes; ConfigError for anything else."""
     value: str = config.getini(REQUESTS_INI)
-    if problem := _describe_misfit("requests", value):
+    if problem := _explain_invalid("requests", value):
         raise ConfigError(f"{REQUESTS_INI} = {value}: {problem}")
     return value
 
 
-def _describe_misfit(name: str, value: Any) -> str:
+def _explain_invalid(name: str, value: Any) -> str:
     """Describe what is wrong with the value of an option; empty if it is valid."""
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
@@ -155,7 +155,7 @@ def _describe_misfit(name: str, value: Any) -> str:
     if name == "tls":
         return "" if isinstance(value, bool) else "use True or False."
     if name == "as_of":
-        return _describe_misfit_date(value)
+        return _explain_invalid_date(value)
     if name == "refusals" and isinstance(value, list):
         return describe_unknown_rule(value)
     # These options take a single word or a list of ids.
@@ -176,7 +176,7 @@ def _suggest(name: object, known: Iterable[str]) -> str:
     return f" {suggestion}" if suggestion.startswith("Did") else ""
 
 
-def _describe_misfit_date(value: object) -> str:
+def _explain_invalid_date(value: object) -> str:
     try:
         parse_as_of(value)
     except ConfigError as problem:

@@ -178,14 +178,14 @@ _NOT_TRIED = frozenset({"skipped", "not applicable"})
 _Verdict = Literal["wrong", "right", "unknown"]
 
 
-class _Stand(NamedTuple):
+class _CaseResult(NamedTuple):
     """A case of a run, and its result there."""
 
     id: str
     verdict: _Verdict
 
 
-_Stands = Mapping[tuple[str, ...], _Stand]
+_CaseResults = Mapping[tuple[str, ...], _CaseResult]
 """The cases of a run, by a name that is the same in both runs."""
 
 
@@ -200,34 +200,34 @@ def compare_runs(run: Run, earlier: Run, label: str, paths: tuple[str, str] = ("
     if run.examination or earlier.examination:
         which = "the run" if run.examination else "the earlier run"
         raise ConfigError(f"--against: only {which} is an examination of clients. Pass two of the same kind.")
-    now, before = _pair_stands(run, earlier, paths)
+    now, before = _pair_results(run, earlier, paths)
     return replace(run, comparison=_compare(run, earlier, label, now, before))
 
 
 def pair_cases(run: Run, earlier: Run, paths: tuple[str, str]) -> list[tuple[str, str]]:
     """List the ids of the cases that are in both runs, each with its id in the earlier one."""
-    now, before = _pair_stands(run, earlier, paths)
-    return [(stand.id, before[key].id) for key, stand in now.items() if key in before]
+    now, before = _pair_results(run, earlier, paths)
+    return [(result.id, before[key].id) for key, result in now.items() if key in before]
 
 
-def _pair_stands(run: Run, earlier: Run, paths: tuple[str, str]) -> tuple[_Stands, _Stands]:
+def _pair_results(run: Run, earlier: Run, paths: tuple[str, str]) -> tuple[_CaseResults, _CaseResults]:
     """Return the cases of both runs; if each run has a single case, that is the same one, whatever its name."""
-    now, before = _stands_of_rows(run.cases, paths[0]), _stands_of_rows(earlier.cases, paths[1])
+    now, before = _results_of_rows(run.cases, paths[0]), _results_of_rows(earlier.cases, paths[1])
     return now, dict(zip(now, before.values(), strict=True)) if len(now) == len(before) == 1 else before
 
 
-def _compare(run: Run, earlier: Run, label: str, now: _Stands, before: _Stands) -> Comparison:
+def _compare(run: Run, earlier: Run, label: str, now: _CaseResults, before: _CaseResults) -> Comparison:
     met, known = _cause_ids(run), _cause_ids(earlier)
-    wrong_now = [(key, stand) for key, stand in now.items() if stand.verdict == "wrong"]
-    wrong_before = [(key, stand) for key, stand in before.items() if stand.verdict == "wrong"]
+    wrong_now = [(key, result) for key, result in now.items() if result.verdict == "wrong"]
+    wrong_before = [(key, result) for key, result in before.items() if result.verdict == "wrong"]
     return Comparison(
         label,
         new=[group.id for group in run.causes if group.id not in known],
         gone=[group for group in earlier.causes if group.id not in met],
-        broken=[stand.id for key, stand in wrong_now if key in before and before[key].verdict != "wrong"],
+        broken=[result.id for key, result in wrong_now if key in before and before[key].verdict != "wrong"],
         mended=[now[key].id for key, _ in wrong_before if key in now and now[key].verdict == "right"],
-        added=[stand.id for key, stand in wrong_now if key not in before],
-        missing=[stand.id for key, stand in wrong_before if key not in now],
+        added=[result.id for key, result in wrong_now if key not in before],
+        missing=[result.id for key, result in wrong_before if key not in now],
     )
 
 
@@ -236,13 +236,13 @@ def _cause_ids(run: Run) -> set[str]:
     return {cause.group for row in run.cases for cause in row.causes} | {cell.group for cell in cells}
 
 
-def _stands_of_rows(rows: Iterable[CaseRow], path: str) -> _Stands:
-    stands: dict[tuple[str, ...], _Stand] = {}
+def _results_of_rows(rows: Iterable[CaseRow], path: str) -> _CaseResults:
+    results: dict[tuple[str, ...], _CaseResult] = {}
     for row in rows:
         is_wrong = row.outcome in WRONG_OUTCOMES or bool(row.causes)
         verdict: _Verdict = "wrong" if is_wrong else "unknown" if row.outcome in _NOT_TRIED else "right"
-        stands[(row.id.removeprefix(path).lstrip("/"),)] = _Stand(row.id, verdict)
-    return stands
+        results[(row.id.removeprefix(path).lstrip("/"),)] = _CaseResult(row.id, verdict)
+    return results
 
 
 def _compare_examinations(
@@ -251,10 +251,10 @@ def _compare_examinations(
     """Compare clients of the same name, and put the earlier cells beside the new ones, without their exchanges."""
     pairs = [(old, new) for new in examined.clients if (old := _find_earlier(new, before.clients))]
     renamed = {name: f"{name} (earlier)" if name in examined.clients else name for name in before.clients}
-    stands_now = _stands_of_cells(examined.cells, {new: new for _, new in pairs})
-    stands_before = _stands_of_cells(before.cells, dict(pairs))
+    results_now = _results_of_cells(examined.cells, {new: new for _, new in pairs})
+    results_before = _results_of_cells(before.cells, dict(pairs))
     comparison = replace(
-        _compare(run, earlier, label, stands_now, stands_before),
+        _compare(run, earlier, label, results_now, results_before),
         clients=[(renamed[old], new) for old, new in pairs],
     )
     cells = [replace(cell, client=renamed[cell.client], flow="") for cell in before.cells]
@@ -271,15 +271,15 @@ def _find_earlier(client: str, earlier: Sequence[str]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def _stands_of_cells(cells: Iterable[ShownCell], clients: Mapping[str, str]) -> _Stands:
+def _results_of_cells(cells: Iterable[ShownCell], clients: Mapping[str, str]) -> _CaseResults:
     """Return the results of some clients' cells, by the name of the client in the later run, the case and the mode."""
-    stands: dict[tuple[str, ...], _Stand] = {}
+    results: dict[tuple[str, ...], _CaseResult] = {}
     for cell in cells:
         if cell.client in clients:
             verdict: _Verdict = "wrong" if cell.group else "unknown" if cell.verdict in _NOT_TRIED else "right"
             id = f"{cell.client} {cell.case} [{cell.mode}]"
-            stands[clients[cell.client], cell.case, cell.mode] = _Stand(id, verdict)
-    return stands
+            results[clients[cell.client], cell.case, cell.mode] = _CaseResult(id, verdict)
+    return results
 
 
 PACKAGES = (

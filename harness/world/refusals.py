@@ -273,7 +273,7 @@ class RefusalLedger:
 
     def expect(self, text: str, *, required: bool = True) -> ExpectedRefusal:
         """Expect refusals from now on; ConfigError for a text that is empty or misspells the name of a rule."""
-        if required and (problem := _describe_misfit(text)):
+        if required and (problem := _explain_vague_text(text)):
             raise ConfigError(problem)
         self.expected.append(ExpectedRefusal(text, self._journal, self._strays, required=required))
         return self.expected[-1]
@@ -312,7 +312,7 @@ class RefusalLedger:
         """
         return self._without_expected([heard for heard in self._strays.read() if not heard.stray.owner])
 
-    def is_asked(self, answer: Answer) -> bool:
+    def is_expected(self, answer: Answer) -> bool:
         """Return whether a refused request without a World was expected when it came, or its error was caught."""
         heard = [stray for stray in self._strays.read() if stray.stray.answer is answer and is_refused(answer)]
         return bool(heard) and not self._without_expected(heard)
@@ -340,7 +340,7 @@ class RefusalLedger:
         return [expected for expected in self.expected if expected.required and not expected.exchanges]
 
 
-def _describe_misfit(text: str) -> str:
+def _explain_vague_text(text: str) -> str:
     """Describe why a text can expect no particular refusal; empty if it can."""
     if not text.strip():
         return (

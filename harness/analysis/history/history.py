@@ -51,7 +51,7 @@ CONTINUATION = ("input", "previous_response_id", "conversation")
 
 
 class SentItems(NamedTuple):
-    """What the requests of a journal send back; `last_writes` are the exchanges whose writes no request reads later."""
+    """What the requests of a journal send back; `last_writes` are the exchanges that write what no request reads later."""
 
     answered_ids: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ class SentItems(NamedTuple):
 
 
 def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
-    """Collect what a journal sends back: the input of requests, and what is written into conversations."""
+    """Collect what the requests of a journal send back: their input, and what they write into conversations."""
     items = [item for exchange in exchanges for _, item in _sent_items(exchange)]
     messages = [item for item in items if is_assistant(item) or item_type(item) in ("item_reference", "")]
     return SentItems(

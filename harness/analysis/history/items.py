@@ -55,7 +55,7 @@ def is_typed(item: Json) -> bool:
 
 
 def is_hosted(item: Json) -> bool:
-    """Return whether an item shows what the API has executed itself, be it a call, its result or a list of tools."""
+    """Return whether an item shows what the API itself has executed: a call, its result or a list of tools."""
     is_thought = item_type(item) in ("reasoning", "compaction")
     return is_typed(item) and not (is_thought or client_call_id(item) or answered_id(item))
 

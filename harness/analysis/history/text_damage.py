@@ -118,7 +118,7 @@ def _strings_in(value: object) -> Sequence[str]:
 
 
 def _misread(text: str, encoding: str) -> str:
-    """Return what is read of a text in UTF-8 by a program that takes it for another encoding."""
+    """Return a text in UTF-8 as a program reads it that assumes another encoding."""
     return text.encode("utf-8", "surrogatepass").decode(encoding, "ignore").strip()
 
 

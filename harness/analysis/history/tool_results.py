@@ -50,7 +50,7 @@ class ToolResults:
         return run if run and not is_result(output, run.returned) else None
 
     def _compare(self, called: "_CalledTools", finished: Iterable[ToolRun], names: Set[str]) -> None:
-        """Assign to each answered call whose result no output shows an execution that is left over."""
+        """Assign an execution that is left over to each answered call whose output shows no result."""
         runs_of = defaultdict[_CallContent | None, list[ToolRun]](list)
         for run in finished:
             runs_of[called.find_content(run)].append(run)

@@ -101,12 +101,12 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
             and calls.keys().isdisjoint(ids)
             and _is_same_agent(request, original, history)
             and content_of(original.item) not in renamed
-            and not _is_retold(original.item, request)
+            and not _is_quoted(original.item, request)
         ):
             yield original.lost(place, where="is neither in this request nor answered in any other")
 
 
-def _is_retold(call: Json, request: HistoryRequest) -> bool:
+def _is_quoted(call: Json, request: HistoryRequest) -> bool:
     """Return whether a message quotes a call by name and id, as clients do that ask for better arguments."""
     messages = [message_text(item) for _, item in request.placed_items if item_type(item) == MESSAGE]
     ids = [id for name in ("id", "call_id") if (id := as_string(call.get(name)))]

@@ -272,7 +272,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def says_nothing(item: Json) -> bool:
-    """Return whether a message is empty, or has what a program prints for a value that is not a string."""
+    """Return whether a message is empty, or only has what a program prints for a value other than a string."""
     # An assistant message without text is common beside calls.
     if item_type(item) != MESSAGE or item.get("role") == "assistant":
         return False
@@ -294,7 +294,7 @@ def _find_missing_call(request: HistoryRequest, history: History) -> tuple[int, 
 
 
 def _find_in_gap(request: HistoryRequest, index: int, history: History) -> tuple[int, Json] | None:
-    """Find the typed item in whose place a message stands that says nothing: beside other items of its response."""
+    """Find the typed item that a message without content has replaced: other items of its response stand beside it."""
     items = [item for _, item in request.placed_items]
     start = next((place + 1 for place in range(index, -1, -1) if not says_nothing(items[place])), 0)
     stop = next((place for place in range(index, len(items)) if not says_nothing(items[place])), len(items))
@@ -315,7 +315,7 @@ def _find_in_gap(request: HistoryRequest, index: int, history: History) -> tuple
 
 
 def _find_printed_item(words: str, history: History, *, is_said: bool) -> tuple[int, Json] | None:
-    """Find the item whose JSON or `repr` a text is, with the number of its exchange.
+    """Find the item that a text is the JSON or `repr` of, with the number of its exchange.
 
     A text that the assistant is said to have written (`is_said`) may also be a message or a list of items; a user may
     quote these on purpose.
@@ -343,7 +343,7 @@ def _find_without_id(item: Json, history: History) -> OutputItem | None:
 
 
 def _find_printed_message(words: str, history: History, is_said: bool) -> OutputItem | None:
-    """Find the message whose parts a text contains as JSON or `repr`; with `is_said`, the message itself."""
+    """Find the message of which a text contains the parts, or with `is_said` the whole, as JSON or `repr`."""
     parts = _parse_objects(words)
     if is_said and len(parts) == 1 and isinstance(parts[0], dict) and is_assistant(parts[0]):
         said = history.find_said(parts[0])

@@ -81,7 +81,7 @@ def _find_replaced(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _find_stand_in(reply: HistoryReply, length: int, request: HistoryRequest) -> Iterator[LossFacts]:
-    """Find what stands for a partial reply: a call of the same function, or no words, unless a call follows them."""
+    """Find what replaces a partial reply: a call of the same function, or an empty message without a call after it."""
     place, item = next(placed for placed in request.items_after(length) if item_key(placed[1]))
     calls = [call for call in reply.output if client_call_id(call) and call.get("name") == item.get("name")]
     is_empty = is_assistant(item) and all(kind != "call" for kind, _ in request.item_keys[length + 1 : length + 2])

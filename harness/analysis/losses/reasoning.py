@@ -205,7 +205,7 @@ def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[Loss
 
 
 def _find_before_answer(letters: str, history: History) -> OutputItem | None:
-    """Find the reasoning whose summary a text contains before an answer, be it within tags such as `<think>`."""
+    """Find the reasoning whose summary a text contains before an answer, even within tags such as `<think>`."""
     for summary, thought in islice(reversed(history.by_summary.items()), RECENT_REPLIES):
         rest = letters.partition(summary)[2] if len(summary) >= SHORTEST_SUMMARY else ""
         if rest and any(spoken and rest.endswith(spoken) for spoken in map(letters_of, history.by_text)):

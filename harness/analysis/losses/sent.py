@@ -85,7 +85,7 @@ class _Change(NamedTuple):
 
 
 class _Arrived:
-    """Indexes what a request tells its model of a conversation."""
+    """Indexes the parts of a conversation that a request sends to its model."""
 
     def __init__(self, request: HistoryRequest) -> None:
         self.request = request

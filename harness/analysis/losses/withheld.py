@@ -195,7 +195,7 @@ def _find_change(reason: str, original: OutputItem | None, place: int, request: 
 
 
 def _find_edit(original: OutputItem, place: int, request: HistoryRequest) -> _Edit | None:
-    """Find the first edit of what came before a reasoning item, which is at this place of the transcript."""
+    """Find the first edit before a reasoning item, which is at this place of the transcript."""
     if request.is_compacted:
         return None
     asked = original.reply.request

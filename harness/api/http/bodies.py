@@ -274,7 +274,7 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
 
 
 def _is_named_within(name: str, type: Any) -> bool:
-    """Return whether an event's data names its type, or that of a response's event, whatever its `event` line says."""
+    """Return whether an event's data names the type of its `event` line, or the type of an event of a response."""
     return name == type or (isinstance(type, str) and type.startswith("response."))
 
 

@@ -34,7 +34,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
-        """Analyze a text as PyYAML does; that of a block by a pattern instead of a look at each character."""
+        """Analyze a text as PyYAML does, but that of a block by a pattern instead of character by character."""
         if getattr(self.event, "style", None) != "|":
             return _analyze_name(scalar) if len(scalar) <= _LONGEST_NAME else super().analyze_scalar(scalar)
         fits = not (" \n" in scalar or scalar.endswith(" ") or _SPECIAL.search(scalar))

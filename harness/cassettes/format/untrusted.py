@@ -134,7 +134,7 @@ def _parse_documents(text: str, max_nodes: int | None) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _Collection:
-    """What follows the start of a mapping or sequence: scalars as events, the rest as data, and the number of values.
+    """A mapping or sequence as far as it was read: scalars as events, the rest as data, and the number of values.
 
     In a mapping, names and values alternate. A document is a sequence of one element, without a start.
     """

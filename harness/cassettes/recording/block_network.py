@@ -42,7 +42,7 @@ class NetworkBlocked(HarnessError):
     section = "the-live-api"
 
 
-class _Entrance(NamedTuple):
+class _Connector(NamedTuple):
     """A function that makes connections, and its argument that names the host: at `place`, or called `name`."""
 
     owner: Any
@@ -51,20 +51,20 @@ class _Entrance(NamedTuple):
     name: str
 
 
-def _entrances() -> Iterator[_Entrance]:
+def _connectors() -> Iterator[_Connector]:
     """Yield every way out in Python: names, addresses, and TLS, whose peer is known even behind a proxy or resolver.
 
     Event loops are guarded separately, as they resolve names in other threads, where the caller is unknown, or in C.
     """
-    yield _Entrance(socket.socket, "connect", 1, "address")
-    yield _Entrance(socket.socket, "connect_ex", 1, "address")
-    yield _Entrance(socket, "getaddrinfo", 0, "host")
-    yield _Entrance(asyncio.BaseEventLoop, "getaddrinfo", 1, "host")
-    yield _Entrance(ssl.SSLContext, "wrap_socket", 5, "server_hostname")
-    yield _Entrance(ssl.SSLContext, "wrap_bio", 4, "server_hostname")
+    yield _Connector(socket.socket, "connect", 1, "address")
+    yield _Connector(socket.socket, "connect_ex", 1, "address")
+    yield _Connector(socket, "getaddrinfo", 0, "host")
+    yield _Connector(asyncio.BaseEventLoop, "getaddrinfo", 1, "host")
+    yield _Connector(ssl.SSLContext, "wrap_socket", 5, "server_hostname")
+    yield _Connector(ssl.SSLContext, "wrap_bio", 4, "server_hostname")
     if uvloop := _import_if_installed("uvloop"):
-        yield _Entrance(uvloop.Loop, "getaddrinfo", 1, "host")
-        yield _Entrance(uvloop.Loop, "create_connection", 2, "host")
+        yield _Connector(uvloop.Loop, "getaddrinfo", 1, "host")
+        yield _Connector(uvloop.Loop, "create_connection", 2, "host")
 
 
 @contextmanager
@@ -72,11 +72,11 @@ def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None 
     """Block connections to hosts for which `is_blocked` is true, by default all but this machine, during a block."""
     is_blocked = is_blocked or (lambda host: not is_this_machine(host))
 
-    def guard(entrance: _Entrance) -> Callable[..., Any]:
-        function = getattr(entrance.owner, entrance.function)
+    def guard(connector: _Connector) -> Callable[..., Any]:
+        function = getattr(connector.owner, connector.function)
 
         def guarded(*args: Any, **options: Any) -> Any:
-            if address := _address_in(entrance, args, options):
+            if address := _address_in(connector, args, options):
                 host, port = address
                 if is_blocked(host):
                     raise NetworkBlocked(refuse(host if port is None else f"{host}:{port}"))
@@ -85,21 +85,21 @@ def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None 
         return guarded
 
     with ExitStack() as patches:
-        for entrance in _entrances():
-            patches.enter_context(patch.object(entrance.owner, entrance.function, guard(entrance)))
+        for connector in _connectors():
+            patches.enter_context(patch.object(connector.owner, connector.function, guard(connector)))
         yield
 
 
-def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[str, Any] | None:
+def _address_in(connector: _Connector, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[str, Any] | None:
     """Return the host and port that a call names; None for anything else, such as a path in the file system."""
-    found = args[entrance.place] if len(args) > entrance.place else options.get(entrance.name)
-    if entrance.name == "address":
+    found = args[connector.place] if len(args) > connector.place else options.get(connector.name)
+    if connector.name == "address":
         return (_host_text(found[0]), found[1]) if isinstance(found, tuple) else None
     if not isinstance(found, str | bytes):
         return None
-    if entrance.name == "server_hostname":
+    if connector.name == "server_hostname":
         return _host_text(found), None
-    after = args[entrance.place + 1] if len(args) > entrance.place + 1 else options.get("port")
+    after = args[connector.place + 1] if len(args) > connector.place + 1 else options.get("port")
     return _host_text(found), after
 
 

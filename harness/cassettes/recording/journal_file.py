@@ -171,7 +171,7 @@ class Recovered(NamedTuple):
     damaged_count: int
 
     def __str__(self) -> str:
-        """Say what was recovered, and where it is."""
+        """Describe what was recovered, and where it is."""
         noun = "exchange" if self.exchange_count == 1 else "exchanges"
         damaged = f", without {pluralize(self.damaged_count, 'damaged line')}" if self.damaged_count else ""
         text = f"recovered {self.exchange_count:,} {noun} of a recording that was ended{damaged}"

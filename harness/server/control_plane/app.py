@@ -46,7 +46,7 @@ def control_app(api: MockApi) -> AsgiApp:
     for method, path, handler in CONTROLS:
         body = describe_body(method, path)
         called = handler if iscoroutinefunction(handler) else worker.wrap(handler)
-        observed = called if method == "GET" or path in _OBSERVED_OTHERWISE else _tell_of_change(path, called)
+        observed = called if method == "GET" or path in _OBSERVED_OTHERWISE else _report_change(path, called)
         app.add_api_route(
             f"{CONTROL_ROOT}{path}",
             observed,
@@ -110,7 +110,7 @@ def _query_names(takes: Dependant) -> list[str]:
     return [*(parameter.name for parameter in takes.query_params), *below]
 
 
-def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _report_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Wrap a handler so that observers hear what it has changed."""
 
     @wraps(handler)

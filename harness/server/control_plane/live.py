@@ -64,7 +64,7 @@ class EventRing(ApiObserver):
         self._looked_at = 0.0
         self._lock = Lock()
 
-    def look(self) -> int:
+    def start(self) -> int:
         """Start recording events, and return the number of the newest so far."""
         self._looked_at = monotonic()
         if self not in self._api.observers.all:
@@ -74,7 +74,7 @@ class EventRing(ApiObserver):
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Record events for the duration of a `with` block."""
-        self.look()
+        self.start()
         self._listeners += 1
         try:
             yield
@@ -178,7 +178,7 @@ async def worlds(request: Request) -> Response:
     number of the `newest`, how many `refusals` there were and how many of them `unexpected`, the `turns` left in its
     script, and how many `open_streams` are being sent.
     """
-    newest = request.app.state.ring.look()
+    newest = request.app.state.ring.start()
     rows = [orjson.Fragment(orjson.dumps(_describe_world(world))) async for world in api_of(request).each_world()]
     return send_json({"event": newest, "worlds": rows})
 
@@ -200,11 +200,11 @@ async def events(
     seen = after if last_event_id is None else last_event_id
     position = ring.last if seen is None else seen
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    frames = _tell(ring, position, request.scope.get("state", {}))
+    frames = _stream_events(ring, position, request.scope.get("state", {}))
     return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
 
 
-async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -> AsyncIterator[bytes]:
+async def _stream_events(ring: EventRing, position: int, connection: Mapping[str, Any]) -> AsyncIterator[bytes]:
     """Yield the events after a position until the server stops."""
     loop = asyncio.get_running_loop()
     with ring.listening():

@@ -146,7 +146,7 @@ def encode_each(values: Iterable[object]) -> list[Any]:
 
 
 def send_json(value: object) -> Response:
-    """Send a value as JSON as it is now; FastAPI would look through all of it, for a longer time, first."""
+    """Send a value as the JSON that it is now; FastAPI would first walk through all of it, which takes longer."""
     return Response(orjson.dumps(value), media_type="application/json", headers={"cache-control": "no-store"})
 
 

@@ -146,7 +146,7 @@ class HttpExchange:
     _has_continued = False
     _has_news = False
     _unread = 0
-    _news: asyncio.Event | None = None
+    _arrival: asyncio.Event | None = None
     _framing: AnswerFraming
     _missing = 0
 
@@ -181,7 +181,7 @@ class HttpExchange:
         if self.service is None:
             if self._unread > MOST_UNREAD:
                 self._flow.pause_reading()
-            self._note_news()
+            self._signal_arrival()
         elif self._unread > MAX_BODY_SIZE:
             self.is_body_whole = True
         return self.is_body_whole
@@ -189,12 +189,12 @@ class HttpExchange:
     def end_body(self) -> None:
         """Handle the end of the request."""
         self.is_body_whole = True
-        self._note_news()
+        self._signal_arrival()
 
-    def _note_news(self) -> None:
+    def _signal_arrival(self) -> None:
         self._has_news = True
-        if self._news:
-            self._news.set()
+        if self._arrival:
+            self._arrival.set()
 
     def _read_body(self) -> bytes:
         """Return what has arrived of the body since the last call."""
@@ -206,7 +206,7 @@ class HttpExchange:
         if self.state is not COMPLETE:
             self.state = ABANDONED
             self.edge.end(left_at=time())
-        self._note_news()
+        self._signal_arrival()
 
     def ask_for_body(self) -> None:
         """Tell a client that waits for it to send the body."""
@@ -282,8 +282,8 @@ class HttpExchange:
         if not self._has_ended:
             self._flow.resume_reading()
             if not self._has_news:
-                self._news = asyncio.Event()
-                await self._news.wait()
+                self._arrival = asyncio.Event()
+                await self._arrival.wait()
             self._has_news = False
         if self._has_ended:
             return {"type": "http.disconnect"}
@@ -343,8 +343,8 @@ class HttpExchange:
     def _complete(self) -> None:
         self.state = COMPLETE
         self.edge.end(whole=True)
-        if self._news:
-            self._news.set()
+        if self._arrival:
+            self._arrival.set()
         if not self.keep_alive:
             self.transport.close()
         self._connection.on_answered()

@@ -173,7 +173,7 @@ def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
     elif isinstance(recorded.answer, dict) and isinstance(mock.body, dict):
         sides = (recorded.answer, mock.body)
         left_out = [name for name in LIST_MEMBERS if not all(_is_filled(side.get(name)) for side in sides)]
-        one, other = _without_moved_on(*sides)
+        one, other = _without_later_members(*sides)
         yield from compare(one, other, Profile(view=lambda answer: _view_answer(answer, left_out)))
     elif recorded.events is not None and isinstance(mock.body, bytes):
         known = [_view(event) for event in decode_answer(mock.body, mock.headers).events or ()]
@@ -188,7 +188,7 @@ def _is_filled(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
 
-def _without_moved_on(recorded: Json, mock: Json) -> tuple[Json, Json]:
+def _without_later_members(recorded: Json, mock: Json) -> tuple[Json, Json]:
     """Return both answers; if their statuses differ, without the members that only one has."""
     states = [answer.get("status") for answer in (recorded, mock)]
     # An index that is still being built has no counts yet, which is a matter of time and not of form.

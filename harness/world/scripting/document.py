@@ -34,7 +34,7 @@ from harness.world.scripting.validation import (
     TEXT,
     TEXT_LIST,
     InvalidData,
-    PathStep,
+    LocationStep,
     ValueForm,
     check_json,
     check_list,
@@ -42,7 +42,7 @@ from harness.world.scripting.validation import (
     errors_at,
 )
 
-Locate = Callable[[Sequence[PathStep]], Place]
+Locate = Callable[[Sequence[LocationStep]], Place]
 """Finds the place of a part of the document."""
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 ROUTE_KEYS = ("turns", "when", "repeat")
@@ -58,7 +58,7 @@ class ScriptedRoute:
 
     conditions: Mapping[str, Matcher]
     turns: Sequence[Turn]
-    path: Sequence[PathStep] = ()
+    path: Sequence[LocationStep] = ()
 
     def add_to(self, mock: Mock, locate: Locate) -> Route:
         """Add the route to a mock's script."""
@@ -301,7 +301,7 @@ def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
             yield from _duplicate_keys(part, seen)
 
 
-def find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
+def find_line(node: yaml.Node, at: Sequence[LocationStep]) -> int:
     """Return the line of a location; for a member the line of its name.
 
     If the document is not that deep, it is the line of the deepest step that exists.
@@ -315,7 +315,7 @@ def find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
     return line
 
 
-def _find_child(node: yaml.Node, step: PathStep) -> tuple[yaml.Node, yaml.Node | None]:
+def _find_child(node: yaml.Node, step: LocationStep) -> tuple[yaml.Node, yaml.Node | None]:
     """Return the node that marks the line of a step (the name of a member, or the entry itself), and the child."""
     if isinstance(node, yaml.MappingNode):
         named = (pair for pair in reversed(node.value) if pair[0].value == str(step))

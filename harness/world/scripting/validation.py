@@ -13,7 +13,7 @@ from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 from harness.core.text import show
 
-PathStep = str | int
+LocationStep = str | int
 """The name of a member, or the index of an entry."""
 
 
@@ -22,7 +22,7 @@ class InvalidData(ScriptError):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.path: tuple[PathStep, ...] = ()
+        self.path: tuple[LocationStep, ...] = ()
 
     @property
     def location(self) -> str:
@@ -32,7 +32,7 @@ class InvalidData(ScriptError):
 
 
 @contextmanager
-def errors_at(*steps: PathStep) -> Iterator[None]:
+def errors_at(*steps: LocationStep) -> Iterator[None]:
     """Add this location to any error raised inside, whatever its type."""
     try:
         yield

@@ -277,7 +277,7 @@ def test_an_event_names_the_exchange_of_its_answer_though_another_thread_has_ans
     api, collector = MockApi(), Collector()
     api.open("sk-ring").script("Paris", "Rome")
     ring = EventRing(api)
-    ring.look()
+    ring.start()
     api.observers.remove(ring)
     api.observers.add(collector)
     for model in ("gpt-4.1", "gpt-4o"):
@@ -295,7 +295,7 @@ def test_an_exchange_that_was_dropped_meanwhile_is_no_event() -> None:
     api, collector = MockApi(), Collector()
     api.open("sk-ring").script("Paris")
     ring = EventRing(api)
-    ring.look()
+    ring.start()
     api.observers.add(collector)
     in_process.ask(api, "Capital?", "sk-ring", model="gpt-4.1")
     (answered,) = collector.answered
