@@ -1,9 +1,7 @@
 """The transcript as a whole: no item may be repeated or change its type."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -11,7 +9,6 @@ import orjson
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
     MESSAGE,
-    ItemKey,
     answered_id,
     client_call_id,
     is_assistant,
@@ -21,10 +18,28 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
+from harness.analysis.history.repetitions import (
+    find_doubled_texts,
+    find_prompts_again,
+    find_repetitions,
+)
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
-from harness.analysis.history.text_damage import PRINTED_NOTHING, is_doubled
+from harness.analysis.history.text_damage import PRINTED_NOTHING
 from harness.analysis.history.text_index import LONGEST_PARSED_TEXT, parse_literal
-from harness.analysis.loss import PROMPT, STATELESS, TEXT, LossFacts, ask, assistant, call, chained, loss, output, user
+from harness.analysis.loss import (
+    PROMPT,
+    STATELESS,
+    TEXT,
+    LossFacts,
+    ask,
+    assistant,
+    call,
+    chained,
+    loss,
+    output,
+    sketch,
+    user,
+)
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
@@ -32,10 +47,6 @@ from harness.core.text import pluralize, quote
 from harness.items import function_call, message, web_search_call
 from harness.items.kind import CALL_OF_OUTPUT
 
-UNMISTAKABLE_LENGTH = 24
-"""The length in characters from which a text is not repeated by chance."""
-SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
-"""The length in characters from which a user text is not doubled by chance; how many earlier requests are searched."""
 RECENT_REPLIES = 50
 """How many earlier replies are searched for a missing item."""
 _MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
@@ -44,8 +55,16 @@ _PRINTED_OBJECT = re.compile(r"(?P<list>\[)?[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<i
 """Matches the `repr` of a Python object with an id, or of a list of such objects."""
 _SEARCHING: Json = {"tools": [{"type": "web_search"}]}
 _SEARCH_AS_JSON = '{"type": "web_search_call", "id": "{0.output.0.id}"}'
+_COMPACT = "POST /responses/compact"
+_COMPACTION: Json = {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}
+_RETOLD = f"The conversation so far:\n1. {orjson.dumps(call()).decode()}\n2. {orjson.dumps(output()).decode()}"
 _REPEATED = "this transcript repeats {count} that it already contains; the first is {what} from exchange {said}"
 _SEND_ONCE = "Send the whole transcript, or name what it continues and send only the new items; store each turn once."
+
+
+def _compacted(*then: str | Json) -> Case:
+    """Build an example in which a conversation is compacted and continued."""
+    return ask("P > C", Case({"model": "gpt-4.1", "input": sketch("P C O A")}, on=_COMPACT), [*then])
 
 
 @loss(
@@ -64,6 +83,9 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ask("P > C", "P C O > A2", "P C O A2 P A2 N"),
         ask("P > A2", [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), "A2 N"]),
         ask("P > T C C2", "P T C T C2 O O2", **STATELESS),
+        _compacted(_COMPACTION, "C O N"),
+        _compacted("P", _COMPACTION, "A N"),
+        ask("P > C", [user(_RETOLD), "C O"]),
     ],
     keeps=[
         ask("P > A2", [user("Again: Ship v2, please."), "A2 N"]),
@@ -75,6 +97,9 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ask("P A P > A", "P A P A N"),
         ask("P > A", ["N", user(TEXT), "A"]),
         ask("P > C", "P C O > C", "P C O C O N"),
+        _compacted("P C O A", _COMPACTION, "N"),
+        ask("P > A", Case({"model": "gpt-4.1", "input": [PROMPT]}, on=_COMPACT), [_COMPACTION, "A N"]),
+        ask("P > C", [user(_RETOLD), "N"]),
     ],
 )
 def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -82,15 +107,15 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
     With `previous_response_id` or `conversation` the transcript is the items of these, then the input. Calls and items
     with ids are recognized by their ids; a message counts if it is long, follows the same message again, or follows
-    itself. Output that the model produced just as often, text that was there before the model said it, and users who
-    repeat themselves do not count.
+    itself. So do calls and long messages after the compaction that replaced them, and calls that a message retells.
+    Output that the model produced just as often, text that was there before the model said it, and users who repeat
+    themselves do not count.
     """
-    found = [
-        (place, original.number, original.item)
-        for place, original in (*_find_repetitions(request, history), *_find_repeated_reasoning(request, history))
-    ] or list(_find_doubled_texts(request, history))
+    found = [(place, original.number, original.item) for place, original in find_repetitions(request, history)]
+    found = found or list(find_doubled_texts(request, history))
     # Some workflows send all user messages with the next one on purpose, but not with the output of a call.
-    yield from _describe_first(found or (list(_find_prompts_again(request, history)) if request.outputs else []))
+    is_answer = request.is_chained and request.outputs
+    yield from _describe_first(found or (list(find_prompts_again(request, history)) if is_answer else []))
 
 
 def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
@@ -102,99 +127,22 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     message=_REPEATED,
     fix=_SEND_ONCE,
     strict=True,
-    loses=[ask("P > A", chained("P N"))],
+    loses=[ask("P > A", chained("P N")), ask("P > A", "P A N > A2", "P A N A2 P N N2")],
     keeps=[
         ask("P > A", chained("P")),
         ask("P > C", chained("O")),
         ask("P > A", chained("N")),
         ask([user("Go on."), "> A"], chained(user("Go on."), "N")),
+        ask("P > A", "P A P N"),
     ],
 )
 def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Requests that continue another begin with all earlier user messages, which some workflows do on purpose.
+    """After the last answer all earlier user messages come again, which some workflows do on purpose.
 
     With output that comes again, or the output of a call, it is `history-replayed`.
     """
     if not any(history_replayed(request, history)):
-        yield from _describe_first(list(_find_prompts_again(request, history)))
-
-
-def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
-    """Find the input items that occur more often than the model produced them, each with its original."""
-    placed = zip(request.placed_items, request.placed_keys, strict=True)
-    keys = [history.original_key(item, sent_key) for (_, item), sent_key in placed]
-    if not any(key and history.allowed_counts[key] for key in keys):
-        return []
-    # The items of the continued response count, too: sending them again duplicates them.
-    before = ((item, item_key(item)) for item in request.previous.items)
-    seen = Counter(key for item, sent_key in before if (key := history.original_key(item, sent_key)))
-    pairs = _most_frequent_pairs(request)
-    found, last = [], None
-    for (place, item), key in zip(request.placed_items, keys, strict=True):
-        if key:
-            seen[key] += 1
-            right = history.allowed_counts[key]
-            # A model may well say `OK` twice; it does not say a sentence twice in a row.
-            is_again = right and key == last and len(key[1]) >= SHORTEST_USER_TEXT
-            if seen[key] > right and (is_again or _is_repetition(item, key, right, pairs, history)):
-                found.append((place, history.find_originals(item)[0]))
-            last = key
-    return found
-
-
-def _find_repeated_reasoning(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
-    """Yield reasoning without an id that stood in the input before; with its id the API refuses it."""
-    seen: set[str] = set()
-    for place, item in request.placed_items:
-        ciphertext = as_string(item.get("encrypted_content")) if item_type(item) == "reasoning" else ""
-        if ciphertext in seen and (original := history.by_ciphertext.get(ciphertext)):
-            yield place, original
-        seen.add(ciphertext)
-
-
-def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey, int], history: History) -> bool:
-    """Return whether output that occurs more often than the `right` number of times cannot be a coincidence."""
-    if not right or not key[1]:
-        return False
-    evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id
-    return evident or pairs.get(key, 0) > right
-
-
-def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
-    """Find the user messages that double their text, where an earlier request had it once in the same place."""
-    for index, (place, item) in enumerate(() if request.previous.items else request.placed_items):
-        words = message_text(item) if item.get("role") == "user" else ""
-        for reply in history.replies[-RECENT_REQUESTS:] if len(words) >= 2 * SHORTEST_USER_TEXT else ():
-            was = next((there for _, there in reply.request.placed_items[index : index + 1]), {})
-            text = message_text(was)
-            is_half = SHORTEST_USER_TEXT <= len(text) <= len(words) // 2
-            if was != item and item_type(was) == MESSAGE and is_half and is_doubled(text, words):
-                yield place, reply.request.number, was
-                break
-
-
-def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
-    """Find the user messages at the start of a chained request that repeat all user messages of the chain."""
-    sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
-    if not sent or not request.previous.items:
-        return
-    # The last message may be repeated on purpose, as the user asks again, but not before the output of a call.
-    is_answer = bool(request.outputs) and request.placed_items[-1][1] is not sent[-1][1]
-    before = [key for key in request.previous.keys if key[0] == "user"]
-    again = sent[: len(before)] if before and len(before) < len(sent) + is_answer else []
-    if sum(len(text) for _, text in before) >= SHORTEST_USER_TEXT and [item_key(item) for _, item in again] == before:
-        number = next((reply.number for reply in history.replies if before[0] in reply.request.item_keys), 0)
-        yield from ((place, number, item) for place, item in again)
-
-
-def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
-    """Count how often each key follows its most frequent predecessor, with or without calls and outputs in between."""
-    most: dict[ItemKey, int] = {}
-    words = [key for key in request.item_keys if key[0] not in ("call", "output")]
-    for keys in (request.item_keys, words):
-        for (_, second), count in Counter(pairwise(keys)).items():
-            most[second] = max(count, most.get(second, 0))
-    return most
+        yield from _describe_first(list(find_prompts_again(request, history)))
 
 
 @loss(

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, message_text
+from harness.analysis.history.repetitions import RECENT_REQUESTS
 from harness.analysis.history.request import HistoryRequest, OutputItem, tool_name
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import TOOLS, LossFacts, ask, body, chained, loss
-from harness.analysis.losses.history import RECENT_REQUESTS
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in

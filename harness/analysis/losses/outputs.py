@@ -274,6 +274,7 @@ _PRINTED_CONTENT = re.compile(
             "meta=None content=[TextContent(type='text', text='done', annotations=None)] isError=False",
             str(output()),
             json.dumps([*_OUTPUT_PARTS, _PICTURE]),
+            str([_PICTURE]),
             json.dumps({"content": [{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]}),
             json.dumps(json.dumps({"state": "live"})),
             json.dumps(json.dumps("v2 is live")),
@@ -315,13 +316,8 @@ def _is_encoded_twice(text: str) -> bool:
 
 
 def _is_printed_parts(text: Any) -> bool:
-    """Return whether an output is the JSON of content parts with an image or a file, which the model reads as text."""
-    if not (isinstance(text, str) and text.lstrip()[:1] in ("[", "{")):
-        return False
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return False
+    """Return whether an output is the JSON or the `repr` of content parts with an image or a file, read as a text."""
+    value = parse_literal(text.strip()) if isinstance(text, str) and text.lstrip()[:1] in ("[", "{") else None
     parts = value.get("content") if isinstance(value, dict) else value
     kinds = [_part_kind(part) for part in parts] if isinstance(parts, list) else []
     return all(kinds) and any(kind not in _TEXT_PARTS for kind in kinds)

@@ -9,12 +9,12 @@ from unicodedata import normalize
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
+from harness.analysis.history.repetitions import UNMISTAKABLE_LENGTH
 from harness.analysis.history.request import HistoryReply, HistoryRequest
 from harness.analysis.history.text_damage import ELLIPSIS, describe_encoding, is_printed
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import NEXT, PROMPT, TEXT, LossFacts, ask, asks, assistant, loss, user
-from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.instructions import instructions_dropped
 from harness.analysis.losses.turns import find_other_roles
 from harness.analysis.losses.user_messages import is_prompt

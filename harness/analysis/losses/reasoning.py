@@ -6,6 +6,7 @@ from itertools import islice
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, facts_about
+from harness.analysis.history.text_damage import ELLIPSIS, PRINTED_NOTHING
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import (
     ENCRYPTED_THOUGHT,
@@ -24,7 +25,8 @@ from harness.analysis.loss import (
 from harness.analysis.losses.history import RECENT_REPLIES
 from harness.api.encrypted_content import make_announced_content, owner_of_content
 from harness.core.exchange import Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote
 from harness.items import message, reasoning
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
@@ -141,6 +143,10 @@ def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[Lo
                     yield original.lost(place, then=describe_item(then))
 
 
+def _summary(*texts: str) -> Json:
+    return {"summary": [{"type": "summary_text", "text": text} for text in texts]}
+
+
 _FOREIGN = "gAAAAABsb25nIHRob3VnaHQ"
 _SCRIPTED = reasoning("**Planning**", encrypted_content=_FOREIGN)
 _ANNOUNCED: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": make_announced_content(_FOREIGN)}
@@ -149,24 +155,44 @@ _RENAMED: Json = {**ENCRYPTED_THOUGHT, "id": "{0.output.0.id}", "encrypted_conte
 
 
 @loss(
-    message="{what} from exchange {said} comes back with another `encrypted_content`{which}",
-    fix="Send the `encrypted_content` of `response.output_item.done` or of the response back, unchanged.",
+    message="{what} from exchange {said} comes back with another {which}",
+    fix="Send reasoning back as it is in `response.output_item.done` or in the response, each item by itself.",
     loses=[
         ask(["P >", _SCRIPTED, "C"], ["P", _ANNOUNCED, "C O"], **STATELESS),
         ask("P > T C", ["P", _RENAMED, "C O"], **STATELESS),
+        ask("P > T C", ["P", {**ENCRYPTED_THOUGHT, **_summary("**Planning****Planning**")}, "C O"], **STATELESS),
+        ask("P > T C", ["P", {**_STORED_THOUGHT, **_summary("[object Object]")}, _STORED_CALL, "O"], model="gpt-5"),
     ],
-    keeps=[ask(["P >", _SCRIPTED, "C"], "P T C O", **STATELESS), ask("P > A", ["P", _UNKNOWN, "A N"], **STATELESS)],
+    keeps=[
+        ask(["P >", _SCRIPTED, "C"], "P T C O", **STATELESS),
+        ask("P > A", ["P", _UNKNOWN, "A N"], **STATELESS),
+        ask("P > T C", ["P", {**ENCRYPTED_THOUGHT, **_summary("**Plan", "ning**")}, "C O"], **STATELESS),
+        ask("P > T C", ["P", {**ENCRYPTED_THOUGHT, **_summary("")}, "C O"], **STATELESS),
+        ask("P > T C", ["P", {**ENCRYPTED_THOUGHT, **_summary("[left out]")}, "C O"], **STATELESS),
+    ],
 )
 def reasoning_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Reasoning or a compaction comes back with the ciphertext with which a stream added it, or with any other."""
+    """Reasoning or a compaction comes back with the ciphertext with which a stream added it, or with any other.
+
+    Nor may its summary have other words; it may lack some, and be divided otherwise.
+    """
     for place, item in request.placed_items:
         text = as_string(item.get("encrypted_content"))
         original = history.find_original(item)
         if text and (announced := history.announced.get(text)):
-            which = ", that of `response.output_item.added`"
+            which = "`encrypted_content`, that of `response.output_item.added`"
             yield announced.lost(place, which=which)
         elif text and original and _is_other_content(as_string(original.item.get("encrypted_content")), text):
-            yield original.lost(place, which="")
+            yield original.lost(place, which="`encrypted_content`")
+        elif item_type(item) == "reasoning" and (thought := history.find_output(item)):
+            was, now = _summary_text(thought.item), _summary_text(item)
+            is_shortened = now not in PRINTED_NOTHING and ELLIPSIS.search(now)
+            if letters_of(was) and letters_of(now) not in letters_of(was) and not is_shortened:
+                yield thought.lost(f"{place}.summary", which=f"`summary`: {quote(now, 80)}")
+
+
+def _summary_text(reasoning: Json) -> str:
+    return "".join(as_string(part.get("text")) for part in objects_in(reasoning.get("summary")))
 
 
 def _is_other_content(was: str, now: str) -> bool:

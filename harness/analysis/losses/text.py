@@ -7,14 +7,15 @@ from itertools import takewhile
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import is_assistant, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem, SaidText
+from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem, SaidText
 from harness.analysis.history.text_damage import describe_damage
 from harness.analysis.history.text_index import letters_of
-from harness.analysis.loss import TEXT, LossFacts, ask, assistant, chained, loss, user
+from harness.analysis.loss import TEXT, LossFacts, ask, assistant, body, chained, loss, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
+from harness.faults import cut
 from harness.items import message, refusal
 
 
@@ -29,6 +30,7 @@ def _sent_back_by_id(sent: str) -> Case:
 _FOREIGN = "The café is <open> from nine to five."
 _PARTS = ("I deploy v2.", "The operators know about it.")
 _TWO_PARTS = message(*_PARTS)
+_BROKEN = cut(message([TEXT[:6], TEXT[6:]]), after=5)
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
 _LAST = message("Done.", phase="final_answer")
 
@@ -44,6 +46,8 @@ _LAST = message("Done.", phase="final_answer")
         *map(_sent_back_case, (TEXT.replace("deploy v2 and ", ""), TEXT.replace(" ", ""), f"{TEXT[20:]} {TEXT[:20]}")),
         *map(_sent_back_case, ("#<Content::Raw:0x00007f2b92e95588>", "".join(2 * letter for letter in TEXT))),
         _sent_back_by_id("".join(f"{word} {word} " for word in TEXT.split())),
+        ask(["P >", *map(message, _PARTS)], ["P", assistant(_PARTS[0]), assistant("".join(_PARTS)), "N"]),
+        ask(*2 * [body("P", stream=True)], ["P", assistant(f"{TEXT[:6]}{TEXT}"), "N"], turns=[_BROKEN, "A"]),
         ask(["P >", message(refusal(TEXT))], ["P", assistant("(empty)"), "N"]),
         *(
             ask(["P >", message(_FOREIGN)], ["P", assistant(text), "N"])
@@ -96,7 +100,9 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 def _find_regrouped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Find the one text that a client made of an answer's messages, repeated or mixed, or its message in pieces."""
     sent, originals = _find_turn_in_place(request, history)
-    if len(sent) == 1 and len(originals) > 1:
+    if len(sent) == len(originals) > 1:
+        yield from _find_accumulated(sent, originals)
+    elif len(sent) == 1 and len(originals) > 1:
         place, item = sent[0]
         texts, now = [letters_of(message_text(original.item)) for original in originals], letters_of(message_text(item))
         rest, joined = now, "".join(texts)
@@ -110,6 +116,15 @@ def _find_regrouped(request: HistoryRequest, history: History) -> Iterator[LossF
     for original in originals if len(originals) == 1 < len(sent) else ():
         if _is_cut_up(message_text(original.item), [message_text(item).strip() for _, item in sent]):
             yield _change_facts(*sent[0], original, f"in {len(sent)} messages")
+
+
+def _find_accumulated(sent: Sequence[PlacedItem], originals: Sequence[OutputItem]) -> Iterator[LossFacts]:
+    """Find the messages of an answer that begin with the texts of those before them."""
+    texts = [letters_of(message_text(original.item)) for original in originals]
+    for index, ((place, item), original) in enumerate(zip(sent, originals, strict=True)):
+        now, joined = letters_of(message_text(item)), ("".join(texts[first : index + 1]) for first in range(index))
+        if now != texts[index] and now in joined:
+            yield _change_facts(place, item, original, "after the text of another message")
 
 
 def _is_cut_up(text: str, pieces: Sequence[str]) -> bool:
@@ -178,6 +193,8 @@ def _find_turn_in_place(
 ) -> tuple[Sequence[tuple[str, Json]], Sequence[OutputItem]]:
     """Return the messages that follow the same transcript as those of the only answer to it did, and the latter."""
     replies, length = history.find_continued(request)
+    # A client may try again until a response completes.
+    replies = [reply for reply in replies if reply.is_completed] or replies
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
     placed = [(place, item) for place, item in turn if is_assistant(item)]
     sent = [(place, item) for place, item in placed if message_text(item).strip()] or placed

@@ -7,11 +7,11 @@ from itertools import islice, pairwise
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, extend_hash, is_assistant, item_key, item_type, message_text
+from harness.analysis.history.repetitions import RECENT_REQUESTS, UNMISTAKABLE_LENGTH
 from harness.analysis.history.request import HistoryReply, HistoryRequest, facts_about
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import STATELESS, TEXT, TOOLS, LossFacts, ask, asks, assistant, body, chained, loss, user
-from harness.analysis.losses.history import RECENT_REQUESTS, UNMISTAKABLE_LENGTH
 from harness.analysis.losses.user_messages import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -42,6 +42,7 @@ _DATA_PROMPT = user("Plan v2, as JSON.")
         *asks("P > A C | P A C O; P > A C | P A C O > A2 | P C O N; P > A C | P A C O > C2 | P C O C2 O2"),
         *asks("P > A | P A N > A2 | P N A2 N3; P N > A2 | P > A | P A N"),
         ask("P > A A2", ["P", assistant(f"{TEXT}\nDone."), "N"]),
+        ask("P > A", ["P A", user("Sum up."), "> A3"], "P A3 N"),
         ask("P > A", "N > A3", "P A3 N", by=("plan", "review", "plan")),
         ask("P > A C", ["P", assistant("The deployment begins."), "C O"]),
         ask("P > A C", chained("O")),
@@ -113,7 +114,13 @@ def _find_foreign_answers(request: HistoryRequest, history: History) -> Iterator
         said = history.by_text.get(text) if kind == "assistant" and len(text) >= UNMISTAKABLE_LENGTH else None
         digest = request.digests[length]
         replies = history.by_input.get(digest, ()) if said and length else ()
-        if said and replies and all(original.reply.request.digests[-1] != digest for original in said.originals):
+        asked = [original.reply.request for original in said.originals] if said else ()
+        if (
+            said
+            and replies
+            and all(before.digests[-1] != digest for before in asked)
+            and not _is_summarized(request, length, asked[-1])
+        ):
             answers = [(reply, answer) for reply in replies for answer in _answers(reply) if reply.is_completed]
             was_there = any(reply.request.item_keys.count((kind, text)) for reply in replies)
             if len(answers) == len(replies) == 1 and not was_there and history.is_only_agent(request):
@@ -122,6 +129,12 @@ def _find_foreign_answers(request: HistoryRequest, history: History) -> Iterator
                     gone = f"replaced by the answer to exchange {said.originals[-1].number}"
                     place = next(place for place, item in request.items_after(length) if item_key(item))
                     yield facts_about(place, reply.number, answer, gone=gone)
+
+
+def _is_summarized(request: HistoryRequest, length: int, asked: HistoryRequest) -> bool:
+    """Return whether an answer stands for what it was asked about: all that follows the first `length` keys."""
+    is_about = len(asked.item_keys) > length and asked.digests[length] == request.digests[length]
+    return is_about and not any(request.item_keys.count(key) for key in asked.last_prompts)
 
 
 def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

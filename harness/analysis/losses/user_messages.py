@@ -14,10 +14,10 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
+from harness.analysis.history.repetitions import RECENT_REQUESTS
 from harness.analysis.history.request import HistoryRequest, PlacedItem, facts_about
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import PROMPT, TEXT, TOOLS, LossFacts, ask, assistant, body, chained, loss, output, user
-from harness.analysis.losses.history import RECENT_REQUESTS
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in

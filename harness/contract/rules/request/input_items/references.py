@@ -38,6 +38,7 @@ from harness.items import function_call, message, reasoning
 from harness.items.transcript import Transcript
 
 SCOPE = RuleScope(when=TRANSCRIPT_MEMBERS)
+_MADE_UP: list[Json] = [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]
 
 _STORE_HINT = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "
@@ -95,7 +96,7 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     },
     accepts=[
         [CALL, OUTPUT, {**CALL}, {**OUTPUT}],
-        {"input": [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]},
+        Case({"input": _MADE_UP}, as_of="2026-05-06"),
         [HI, HI, {"role": "assistant", "content": "x"}, {"role": "assistant", "content": "x"}],
     ],
     fix="With `previous_response_id` or `conversation`, send only what is new.",
@@ -103,8 +104,8 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
 def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """An item id may occur once in the transcript, whether inlined, referenced, or part of what is continued.
 
-    Items without id are never duplicates, nor are messages with an id that this key never stored (recorded: the API
-    accepted two with the same made-up id); a duplicate `call_id` is accepted.
+    Items without id are never duplicates; for messages with an id that this key never stored there is a rule of its own.
+    A duplicate `call_id` is accepted.
     """
     if not [True for item in transcript.added if item.get("id")]:
         return
@@ -119,6 +120,30 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
         ):
             yield {"id": id}
         seen.add(id)
+
+
+@rule(
+    bad_request("Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"),
+    reported("https://github.com/earendil-works/pi/issues/5147: gpt-5.5, ids made of numbers", "2026-05-28"),
+    reported("https://github.com/microsoft/vscode/issues/318818: one id for all messages", "2026-05-28"),
+    reported("https://github.com/microsoft/vscode/issues/321977", "2026-06-18"),
+    dialects=OPENAI,
+    since="2026-05-28",
+    rejects={"msg_made_up": _MADE_UP},
+    accepts=[
+        [{**item, "id": f"msg_{index}"} for index, item in enumerate(_MADE_UP)],
+        [{**HI, "id": "msg_made_up"}, {**HI, "id": "msg_made_up"}],
+    ],
+    fix="Send messages that the API did not make without an `id`.",
+)
+def duplicate_made_up_id(world: WorldView, transcript: Transcript) -> Iterator[Json]:
+    """Messages of the assistant may not share an id, even one that this key never stored.
+
+    Until May 2026 they could: posit-dev/chatlas, recorded from 2025-12-30 to 2026-05-06.
+    """
+    ids = [item["id"] for item in transcript.added if item.get("role") == "assistant" and item.get("id")]
+    own = [id for id in ids if id not in world.store.items]
+    yield from ({"id": id} for index, id in enumerate(own) if id in own[:index])
 
 
 @rule(
