@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from harness.analysis.history.history import History, collect_sent
+from harness.analysis.history.history import History
 from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.sent_items import collect_sent
 from harness.analysis.history.tool_results import ToolResults
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
@@ -115,11 +116,12 @@ def _declaration_problem(made: Loss) -> str | None:
 def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None) -> list[Lost]:
     """List what the clients in a journal lost, oldest first, each loss once; with `strict` also what may be intended.
 
-    `tool_runs` are the recorded executions of their tools and turns of their chat UIs.
+    `tool_runs` are the recorded executions of their tools, turns of their chat UIs, and answers that they left.
     """
     # An answer that the test gives itself has a meaning that only the test knows.
     exchanges = [exchange for exchange in exchanges if not exchange.is_routed]
-    history = History(collect_sent(exchanges), ToolResults(exchanges, tool_runs), tool_runs.turns if tool_runs else ())
+    runs = tool_runs or ToolRuns()
+    history = History(collect_sent(exchanges, runs.left), ToolResults(exchanges, tool_runs), runs.turns)
     found: dict[tuple[str, int | None, str], Lost] = {}
     for exchange in exchanges:
         request = history.read_request(exchange)

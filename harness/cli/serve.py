@@ -321,7 +321,7 @@ def _summarize_world(world: World) -> str:
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
     refused = sum(answered.status >= 400 and not answered.is_routed for answered in world.exchanges) - unanswered
     lost = [
-        f"{observed.loss} in {observed.exchange}" for observed in losses_of(world.exchanges, tool_runs=world.tool_runs)
+        f"{observed.loss} in {observed.exchange}" for observed in losses_of(world.exchanges, tool_runs=world.observed)
     ]
     named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""

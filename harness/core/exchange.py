@@ -211,10 +211,12 @@ class SentTurn(NamedTuple):
 class ToolRuns:
     """The runs of recorded tools, oldest first, and the names of all these tools, run or not.
 
-    `turns` holds the turns of the test's chat UIs, oldest first, `exchange_count` is the length of the journal.
+    `turns` holds the turns of the test's chat UIs, oldest first, `exchange_count` is the length of the journal, `left`
+    are the numbers of the exchanges whose answer the client did not take to its end.
     """
 
     finished: list[ToolRun] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     turns: list[SentTurn] = field(default_factory=list)
     exchange_count: int = 0
+    left: frozenset[int] = frozenset()

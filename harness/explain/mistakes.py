@@ -7,21 +7,14 @@ from harness.analysis.loss import Lost
 from harness.analysis.receivers import FoundMistake, mistakes_of
 from harness.core.advice_wording import Vocabulary
 from harness.core.errors import COMMAND
-from harness.core.headers import REQUEST_ID_HEADERS
 from harness.explain.cause import Cause, ReportFinding
 from harness.world.world import World
 
 
 def see_client(world: World) -> SeenClient:
     """Collect what can be observed of a World's client, from its journal and the edge of its server."""
-    ids = {
-        exchange.answer.headers.get(name): exchange.number
-        for exchange in world.exchanges
-        for name in REQUEST_ID_HEADERS
-    }
-    unread = {ids[id]: events for id, events in world.unread_streams.items() if id in ids}
     taken = frozenset(world.answered_by.taken)
-    return SeenClient(world.exchanges, world.edge, taken, world.client.patience, unread)
+    return SeenClient(world.exchanges, world.edge, taken, world.client.patience, world.unread)
 
 
 def client_causes(world: World) -> list[Cause]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pluggy import Result
 
 
-_LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[int, ...], list["Lost"]]]()
+_LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[object, ...], list["Lost"]]]()
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
 
@@ -160,9 +160,9 @@ def find_losses(node: pytest.Item, world: World, strict: bool, *, accepted_only:
     Cached while the journal is unchanged.
     """
     if accepted_only and any(exchange.status >= 400 for exchange in world.exchanges):
-        return losses_in_accepted(world.exchanges, strict, world.tool_runs)
-    runs = world.tool_runs
-    read = (world.exchange_count, len(runs.finished), len(runs.turns), len(runs.names), strict)
+        return losses_in_accepted(world.exchanges, strict, world.observed)
+    runs = world.observed
+    read = (world.exchange_count, len(runs.finished), len(runs.turns), len(runs.names), runs.left, strict)
     if (known := node.stash.get(_LOSSES_STASH_KEY, None)) is None or known[0] != read:
         known = node.stash[_LOSSES_STASH_KEY] = read, losses_of(world.exchanges, strict, runs)
     return known[1]

@@ -44,8 +44,8 @@ def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose
     With `verbose`, the report shows every cause in full, with the evidence and the bodies.
     """
     _ = mock.deliveries  # reading them first delivers what is due at webhooks
-    losses = permitted.losses.find(mock.exchanges, mock.world.tool_runs)
-    failing = permitted.losses.find_failing(losses, mock.exchanges, mock.world.tool_runs)
+    losses = permitted.losses.find(mock.exchanges, mock.world.observed)
+    failing = permitted.losses.find_failing(losses, mock.exchanges, mock.world.observed)
     verdict = find_causes(mock.world, failing, unused=not permitted.unused, shown=permitted.losses.is_judged)
     certain = [lost for lost in losses if not LOSSES[lost.loss].strict]
     causes = verdict or find_suspects(mock.world, certain)

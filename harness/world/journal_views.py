@@ -126,7 +126,7 @@ class JournalViews:
 
         `losses_of(mock.exchanges, strict=True)` finds more.
         """
-        return losses_of(self.exchanges, tool_runs=self.world.tool_runs)
+        return losses_of(self.exchanges, tool_runs=self.world.observed)
 
     @property
     def deliveries(self) -> list[WebhookDelivery]:

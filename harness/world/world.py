@@ -27,6 +27,7 @@ from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate, Pace, ReturnedAnswer, SendLog, SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request, Stray, ToolRuns
+from harness.core.headers import REQUEST_ID_HEADERS
 from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, Limits, drop_before, drop_oldest
 from harness.core.registry import suggest_name
@@ -125,7 +126,7 @@ class World:
     runs of the client's tools that a test records. `shown_otherwise` holds the messages of `surfaced` over HTTP, about
     a client that showed something other than what was said; `routed` are the paths that a test answers itself, newest
     first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
-    answered, both by the number of the exchange; only reports show them, as well as what a test has `not_awaited`.
+    answered, both by the number of the exchange; only reports and losses read them, and what a test has `not_awaited`.
     `unread_streams` are the streams that a test did not read to their end: the events read, by the id of the request.
     `false_claims` are the claims about its path that did not hold. `failed` counts, by reason, the requests that its
     server failed to answer, which the journal may lack, `failed_unlogged` those, by key, that of the servers that share a
@@ -252,6 +253,25 @@ class World:
         for problem, count in self.failed_unlogged.get(self.api_key, NONE_FAILED).items():
             known = count_failed(known, problem, count)
         return known
+
+    @property
+    def unread(self) -> Mapping[int, int]:
+        """The `unread_streams` by the number of the exchange."""
+        ids = self.unread_streams
+        numbers = ((exchange.number, exchange.answer.headers) for exchange in self.exchanges if ids)
+        return {
+            number: ids[headers[name]]
+            for number, headers in numbers
+            for name in REQUEST_ID_HEADERS
+            if headers.get(name) in ids
+        }
+
+    @property
+    def observed(self) -> ToolRuns:
+        """The `tool_runs`, with the answers that the client left."""
+        records = self.edge.records.items()
+        left = {number for number, seen in records if isinstance(seen, SendRecord) and seen.left is not None}
+        return replace(self.tool_runs, left=frozenset(left | self.unread.keys()))
 
     def add_exchange(self, request: Request, answer: Answer, edge: SendRecord | ReturnedAnswer | None = None) -> None:
         """Add an exchange to the journal, with the edge's record and the turn that answered it."""

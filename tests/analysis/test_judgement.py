@@ -3,7 +3,7 @@
 import pytest
 
 from harness.analysis import loss
-from harness.analysis.history.history import collect_sent
+from harness.analysis.history.sent_items import collect_sent
 from harness.analysis.judgement import LossPolicy, read_loss_policy
 from harness.analysis.loss import PROMPT, REPLY, TEXT, assistant, sketch
 from harness.core.errors import ConfigError
@@ -41,7 +41,7 @@ def test_a_policy_says_which_losses_fail(journal: list[Exchange], text: str, fai
 @pytest.mark.parametrize("option", ["fail", "strict", "allow"])
 def test_a_world_is_searched_for_losses_once(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     searches = []
-    monkeypatch.setattr(loss, "collect_sent", lambda exchanges: searches.append(exchanges) or collect_sent(exchanges))
+    monkeypatch.setattr(loss, "collect_sent", lambda *sent: searches.append(sent) or collect_sent(*sent))
     client = Client()
     client.mock.script(REPLY)
     client.ask([PROMPT])

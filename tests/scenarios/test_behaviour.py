@@ -15,12 +15,14 @@ from harness.analysis.judgement import ClientJudgement
 from harness.analysis.retries import Retry
 from harness.explain.mistakes import see_client
 from harness.faults import Gate, cut, end_stream, http_error, pause, rate_limit, server_error
+from harness.items import message
 from harness.world.mock import Mock
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.harness(client="allow", refusals="allow", unused="allow")
 HI: Any = {"model": "gpt-4.1", "input": "hi"}
 NEVER = Gate()
+OSLO = ["Oslo is", " a city in Norway."]
 
 
 def found(mock: Mock, strict: bool = True) -> set[str]:
@@ -204,3 +206,14 @@ def test_a_retry_is_plain_data(mock: Mock, wire: httpx.Client) -> None:
     (retry,) = mock.retries
     assert retry == Retry(2, 1, retry.after, "500")
     assert 0.05 < retry.after < 2
+
+
+@pytest.mark.parametrize("shown", [[], [{"role": "assistant", "content": "Oslo is"}]], ids=["forgotten", "kept"])
+@pytest.mark.parametrize("answer", [message(OSLO), pause(message(OSLO), after=5, until=NEVER)], ids=["sent", "paused"])
+def test_an_answer_that_the_user_stops_is_no_loss(mock: Mock, answer: Any, shown: list[Any]) -> None:
+    mock.script(answer, "Bern.")
+    client, asked = OpenAI(), {"role": "user", "content": "Which cities do you know?"}
+    with client.responses.create(model="gpt-4.1", input=[asked], stream=True) as stream:
+        assert any(event.type == "response.output_text.delta" for event in stream)
+    again: Any = [asked, *shown, {"role": "user", "content": "One word, please."}]
+    assert client.responses.create(model="gpt-4.1", input=again).output_text == "Bern."

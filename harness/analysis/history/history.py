@@ -6,11 +6,9 @@ Requests may be malformed: values that are not items are skipped. Items are reco
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from harness.analysis.history.items import (
     ItemKey,
-    answered_id,
     client_call_id,
     is_assistant,
     item_key,
@@ -19,6 +17,7 @@ from harness.analysis.history.items import (
 )
 from harness.analysis.history.request import (
     FAILED_OR_CUT_OFF,
+    LEFT,
     NO_ITEMS,
     HistoryReply,
     HistoryRequest,
@@ -27,82 +26,30 @@ from harness.analysis.history.request import (
     PlacedItem,
     SaidText,
 )
+from harness.analysis.history.sent_items import (
+    ASKS,
+    CANCEL_RESPONSE,
+    COMPACT,
+    CREATE_CONVERSATION,
+    CREATE_ITEMS,
+    DELETE_ITEM,
+    RETRIEVE_RESPONSE,
+    WRITES,
+    SentItems,
+    sent_items,
+    touched_conversation,
+)
 from harness.analysis.history.text_index import JoinedTexts, SimilarTexts, TextIndex, letters_of
 from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.encrypted_content import make_announced_content
-from harness.api.responses import PENDING_STATUSES, SOCKET
-from harness.contract.rule import CREATE_RESPONSE
+from harness.api.responses import PENDING_STATUSES
 from harness.core.exchange import Exchange, Json, SentTurn
 from harness.core.json_values import as_object, as_string, objects_in
-from harness.items.transcript import conversation_id, input_items
-
-RETRIEVE_RESPONSE = "GET /responses/{response_id}"
-CREATE_CONVERSATION = "POST /conversations"
-CREATE_ITEMS = "POST /conversations/{conversation_id}/items"
-DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
-CANCEL_RESPONSE = "POST /responses/{response_id}/cancel"
-COMPACT = "POST /responses/compact"
-ASKS, WRITES = (CREATE_RESPONSE, SOCKET), (CREATE_CONVERSATION, CREATE_ITEMS)
-"""The operations that ask the model, and those that write items which it is asked about later."""
+from harness.items.transcript import conversation_id
 
 Agent = tuple[frozenset[str], str]  # the tools and instructions of a request
 CONTINUATION = ("input", "previous_response_id", "conversation")
 """The members of a request that say what the model reads."""
-
-
-class SentItems(NamedTuple):
-    """What the requests of a journal send back; `last_writes` are the exchanges that write what no request reads later."""
-
-    answered_ids: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()
-    message_ids: frozenset[str] = frozenset()
-    last_writes: frozenset[int] = frozenset()
-
-
-def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
-    """Collect what the requests of a journal send back: their input, and what they write into conversations."""
-    items = [item for exchange in exchanges for _, item in _sent_items(exchange)]
-    messages = [item for item in items if is_assistant(item) or item_type(item) in ("item_reference", "")]
-    return SentItems(
-        frozenset(filter(None, map(answered_id, items))),
-        frozenset(message_text(item).strip() for item in messages),
-        frozenset(as_string(item.get("id")) for item in messages) - {""},
-        frozenset(_last_writes(exchanges).values()),
-    )
-
-
-def _sent_items(exchange: Exchange) -> Iterator[PlacedItem]:
-    """Yield the items that a request sends, each with its place."""
-    operation, body = exchange.request.operation, exchange.request.body
-    if not isinstance(body, dict):
-        return
-    if operation in WRITES:
-        items = body.get("items")
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            if isinstance(item, dict):
-                yield f"items[{index}]", item
-    elif operation in (*ASKS, COMPACT):
-        for index, item in enumerate(input_items(body)):
-            if isinstance(item, dict):
-                yield f"input[{index}]" if isinstance(body["input"], list) else "input", item
-
-
-def _last_writes(exchanges: Sequence[Exchange]) -> dict[str, int]:
-    """Return the last exchange that writes into each conversation, unless a request reads it later."""
-    found: dict[str, int] = {}
-    for exchange in exchanges:
-        if exchange.status != 200 or not isinstance(exchange.request.body, dict):
-            continue
-        if exchange.request.operation in WRITES and exchange.request.body.get("items"):
-            found[_touched_conversation(exchange)] = exchange.number
-        elif exchange.request.operation in ASKS:
-            found.pop(conversation_id(exchange.request.body) or "", None)
-    return found
-
-
-def _touched_conversation(exchange: Exchange) -> str:
-    """Return the id of the conversation that a request creates, writes or deletes an item of."""
-    return exchange.request.params.get("conversation_id") or as_string(as_object(exchange.answer.body).get("id"))
 
 
 @dataclass(slots=True)
@@ -175,7 +122,7 @@ class History:
         body, operation = exchange.request.body, exchange.request.operation
         if not isinstance(body, dict):
             return None
-        sent = list(self._resolve_references(_sent_items(exchange)))
+        sent = list(self._resolve_references(sent_items(exchange)))
         if operation in (*ASKS, COMPACT):
             previous, conversation = body.get("previous_response_id"), conversation_id(body)
             if operation == COMPACT:
@@ -188,7 +135,7 @@ class History:
             return self._read_with_written(exchange.number, body, conversation, sent)
         if exchange.number not in self.sent.last_writes:
             return None
-        id = _touched_conversation(exchange)
+        id = touched_conversation(exchange)
         return self._read_with_written(exchange.number, self._assumed_members(), id, sent, is_asked=False)
 
     def _read_with_written(
@@ -252,7 +199,7 @@ class History:
         id, output = as_string(answer.get("id")), objects_in(answer.get("output"))
         # A background response continues even if the connection is lost.
         disconnection = "" if answer.get("background") else exchange.answer.disconnection
-        status = disconnection or as_string(answer.get("status"))
+        status = disconnection or (LEFT if exchange.number in self.sent.left else as_string(answer.get("status")))
         self.transcripts[id] = request.transcript.extend(output)
         if status in PENDING_STATUSES:
             return
@@ -314,13 +261,13 @@ class History:
                     self.joined.add(text)
 
     def _update_conversation(self, exchange: Exchange, answer: Json) -> None:
-        request, id = exchange.request, _touched_conversation(exchange)
+        request, id = exchange.request, touched_conversation(exchange)
         if request.operation in WRITES:
-            sent = [(f"{exchange.number}/{place}", item) for place, item in _sent_items(exchange)]
+            sent = [(f"{exchange.number}/{place}", item) for place, item in sent_items(exchange)]
             written = self.written.setdefault(id, _Written(self.conversations.get(id, NO_ITEMS)))
             written.items.extend(self._resolve_references(sent))
         if request.operation == CREATE_CONVERSATION:
-            self.conversations[id] = NO_ITEMS.extend([item for _, item in _sent_items(exchange)])
+            self.conversations[id] = NO_ITEMS.extend([item for _, item in sent_items(exchange)])
         elif request.operation == CREATE_ITEMS and id in self.conversations:
             self.conversations[id] = self.conversations[id].extend(objects_in(answer.get("data")))
         elif request.operation == DELETE_ITEM and id in self.conversations:

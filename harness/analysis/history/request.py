@@ -101,6 +101,8 @@ def facts_about(at: str, said: int | None, item: Json, **more: Any) -> Json:
 
 FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response that no request can continue; `cut off` means that the connection broke."""
+LEFT = "left"
+"""The status of a response whose answer the client did not take to its end: it may forget it, or keep what it has."""
 
 PlacedItem = tuple[str, Json]
 """An item with its place, such as `input[2]`; `4/items[0]` if exchange 4 wrote it into the conversation."""

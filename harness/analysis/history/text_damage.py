@@ -38,6 +38,7 @@ _FOREIGN_LETTER = re.compile("[^\0-\x7f\ufffd]")
 _MARKS = "?\ufffd"
 _MISREAD_AS = ("latin-1", "cp1252")
 """The encodings that a text in UTF-8 is most often taken for."""
+CUT_OFF = "cut off"
 LEAST_STUTTER = 3
 """The fewest surplus letters, in repeated parts, that count; fewer are a typo, and so is one letter repeated."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
@@ -59,7 +60,7 @@ def describe_damage(was: str, now: str) -> str:
     if was == now or not was or (now and ELLIPSIS.search(now)):
         return ""
     if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):
-        return "cut off"
+        return CUT_OFF
     cut = was.removesuffix(now)
     # Text after a closing tag such as `</think>` is left when a client removes the content of the tag.
     if cut != was and not cut.rstrip().endswith(">"):

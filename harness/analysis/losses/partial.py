@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_key
-from harness.analysis.history.request import HistoryReply, HistoryRequest, OutputItem
+from harness.analysis.history.request import LEFT, HistoryReply, HistoryRequest, OutputItem
 from harness.analysis.loss import DEPLOY, TEXT, LossFacts, ask, assistant, body, call, chained, loss, output
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -74,7 +74,7 @@ def _find_replaced(request: HistoryRequest, history: History) -> Iterator[LossFa
     for length, (kind, id) in enumerate(request.item_keys):
         if (kind, id) == _NO_ANSWER or (kind == "call" and id not in history.by_call):
             replies = history.by_input.get(request.digests[length], ())
-            if replies and not any(reply.status in ("completed", "cancelled") for reply in replies):
+            if replies and not any(reply.status in ("completed", "cancelled", LEFT) for reply in replies):
                 yield from _find_stand_in(replies[-1], length, request)
             elif kind == "assistant" and not replies:
                 yield from _find_pending(length, request, history)

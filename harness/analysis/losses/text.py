@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import is_assistant, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem, PlacedItem, SaidText
-from harness.analysis.history.text_damage import describe_damage
+from harness.analysis.history.request import LEFT, HistoryRequest, OutputItem, PlacedItem, SaidText
+from harness.analysis.history.text_damage import CUT_OFF, describe_damage
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import TEXT, LossFacts, ask, assistant, body, chained, loss, user
 from harness.contract.rule import Case
@@ -92,7 +92,9 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     and whole paragraphs from a text, and shorten it with an ellipsis.
     """
     for place, item, original in _find_edited_messages(request, history):
-        if how := describe_damage(message_text(original.item), message_text(item)):
+        how = describe_damage(message_text(original.item), message_text(item))
+        # A user may stop an answer, and keep what was shown of it.
+        if how and not (how == CUT_OFF and original.reply.status == LEFT):
             yield _change_facts(place, item, original, how)
     yield from _find_regrouped(request, history)
 

@@ -114,7 +114,7 @@ def _find_foreign_answers(request: HistoryRequest, history: History) -> Iterator
         said = history.by_text.get(text) if kind == "assistant" and len(text) >= UNMISTAKABLE_LENGTH else None
         digest = request.digests[length]
         replies = history.by_input.get(digest, ()) if said and length else ()
-        asked = [original.reply.request for original in said.originals] if said else ()
+        asked = [original.reply.request for original in said.originals] if said else []
         if (
             said
             and replies

@@ -153,7 +153,7 @@ def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step], turns: Seq
             result = _call(scenario, mock)
         except Exception as problem:
             error = problem
-        losses = losses_in_accepted(mock.world.exchanges, False, mock.world.tool_runs)
+        losses = losses_in_accepted(mock.world.exchanges, False, mock.world.observed)
         problems = [cause.what for cause in find_causes(mock.world, losses, unused=error is None)]
         return _ScenarioRun(result, error, problems, list(_count_events(mock)))
 

@@ -58,7 +58,7 @@ def unused(mock: MockCopy) -> Json:
 
 def losses(mock: MockCopy, strict: bool = False) -> list[Json]:
     """List what the client lost of the model's answers, oldest first; `strict=true` adds what may be intended."""
-    return [asdict(lost) for lost in losses_of(mock.exchanges, strict, mock.world.tool_runs)]
+    return [asdict(lost) for lost in losses_of(mock.exchanges, strict, mock.world.observed)]
 
 
 def flow(mock: MockCopy) -> Json:

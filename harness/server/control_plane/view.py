@@ -240,7 +240,7 @@ def _name_by_words(name: str, world: World) -> str:
 def _judge(world: World) -> JudgedCase:
     """Judge a World that is still in use: unused turns do not count yet, long Worlds are not searched for losses."""
     is_short = len(world.exchanges) <= NEWEST_JUDGED
-    losses = losses_in_accepted(world.exchanges, tool_runs=world.tool_runs) if is_short else ()
+    losses = losses_in_accepted(world.exchanges, tool_runs=world.observed) if is_short else ()
     causes = find_causes(world, losses, unused=False)
     findings = collect_findings(world, world.exchanges, losses, passed=False, allowed=("unused",)) if is_short else ()
     return JudgedCase(causes, findings, [world.api_key])
