@@ -19,6 +19,7 @@ from harness.analysis.collect_replies import ITEM_TYPES
 from harness.api.responses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.json_values import without_nulls
 from harness.core.registry import Registry
 from harness.core.replies import annotations_of, sum_token_counts, text_parts
 from harness.core.text import show
@@ -98,7 +99,7 @@ def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
     known = [field.name for field in fields(Surface)]
     if unknown := [name for name in members if name not in known]:
         raise ConfigError(f"surfaced(): {show(unknown[0])} is not a part of a result. It has {', '.join(PARTS)}.")
-    values: dict[str, Any] = {name: value for name, value in members.items() if value is not None}
+    values: dict[str, Any] = without_nulls(members)
     for name, value in values.items():
         inside: Sequence[Any] = value if name in LIST_PARTS and isinstance(value, list | tuple) else ()
         if not isinstance(value, PART_TYPES[name]) or not all(isinstance(element, Mapping) for element in inside):

@@ -15,7 +15,7 @@ from harness.answers.writer import ResponseEvents
 from harness.api.responses import CREATE_EVENT, END_EVENTS
 from harness.core.delivery import SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
-from harness.core.json_values import as_object, as_string
+from harness.core.json_values import as_object, as_string, omit
 
 MOST_LATE = 0.02
 """Tolerance in seconds: a retry may arrive before the end of the failed answer has been recorded."""
@@ -135,7 +135,7 @@ def _read_item(item: Any) -> Any:
     """Return a message without its id, instructions without the time in them, and other items unchanged."""
     if not isinstance(item, dict) or "role" not in item:
         return item
-    read = {name: value for name, value in item.items() if name not in ("id", "status", "type")}
+    read = omit(item, "id", "status", "type")
     if item["role"] in INSTRUCTION_ROLES:
         read["content"] = _TIME_OF_DAY.sub("~", json.dumps(read.get("content"), sort_keys=True))
     return read

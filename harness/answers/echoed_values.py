@@ -11,7 +11,7 @@ from harness.api.project_types import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TO
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, omit, pick
 
 
 def echo_reasoning(family: Model, reasoning: Json) -> Json:
@@ -50,7 +50,7 @@ def _echo_format(format: Json) -> Json:
         "type": "json_schema",
         "description": format.get("description"),
         "name": format.get("name"),
-        "schema": {name: value for name, value in (format.get("schema") or {}).items() if name != "$schema"},
+        "schema": omit(format.get("schema") or {}, "$schema"),
         "strict": True if strict is None else strict,
     }
 
@@ -112,7 +112,7 @@ def _echo_function(tool: Json) -> Json:
         "output_schema": tool.get("output_schema"),
         "parameters": parameters,
         "strict": strict,
-        **{name: tool[name] for name in ("defer_loading", "async", "allowed_callers") if name in tool},
+        **pick(tool, "defer_loading", "async", "allowed_callers"),
     }
 
 
@@ -127,14 +127,12 @@ _EMPTY_LOCATION: Json = {"type": "approximate", "city": None, "country": None, "
 def _echo_web_search_preview(tool: Json) -> Json:
     where = tool.get("user_location") or {"country": "US"}
     searching = {"search_content_types": ["text"], "search_context_size": "medium"}
-    given = {
-        name: value for name, value in tool.items() if name != "external_web_access"
-    }  # recorded 2026-07: not echoed
+    given = omit(tool, "external_web_access")  # recorded 2026-07: not echoed
     return {**searching, **given, "user_location": {**_EMPTY_LOCATION, **where}}
 
 
 def _echo_image_generation(tool: Json) -> Json:
-    members = {name: value for name, value in tool.items() if name not in _NOT_ECHOED}
+    members = omit(tool, *_NOT_ECHOED)
     automatic = dict.fromkeys(("background", "moderation", "quality", "size"), "auto")
     return {**automatic, "n": 1, "output_compression": 100, "output_format": "png", **members}
 
@@ -167,7 +165,7 @@ def _echo_tool_filter(tools: Json) -> Json:
 def _echo_project_tool(tool: Json) -> Json:
     """Echo a tool of a Foundry project. Recorded 2026-03: a memory search has another name, and no delay."""
     shown = {"type": tool["type"].removesuffix("_preview") if tool["type"] in MEMORY_TOOLS else tool["type"]}
-    return shown | {name: value for name, value in tool.items() if name not in ("type", "update_delay")}
+    return shown | omit(tool, "type", "update_delay")
 
 
 _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
@@ -200,7 +198,7 @@ def echo_prompt(prompt: Json) -> Json:
 
 def echo_cache_options(options: Json) -> Json:
     """Return the cache options with defaults; `prewarm` is not among them (typed)."""
-    return {"mode": "implicit", "ttl": "30m", **{name: value for name, value in options.items() if name != "prewarm"}}
+    return {"mode": "implicit", "ttl": "30m", **omit(options, "prewarm")}
 
 
 def echo_moderation(moderation: Json) -> Json:

@@ -12,6 +12,7 @@ import harness.items  # noqa: F401  (registers every kind)
 from harness.api.responses import ENDED_STATUSES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.json_values import as_object
 from harness.core.text import show
 from harness.items.kind import ITEMS, ItemKind
 
@@ -294,15 +295,11 @@ def _add_late_sources(output: list[Json], final: Any) -> list[Json]:
 def _add_sources_of(last: Any, item: Json) -> Json:
     if item.get("type") != "web_search_call" or not isinstance(last, dict):
         return item
-    begun, sources = (call["action"].get("sources") if _has_action(call) else None for call in (item, last))
+    begun, sources = (as_object(call.get("action")).get("sources") for call in (item, last))
     # Only if the earlier sources come first is the later list the same one, grown.
     if not isinstance(begun, list) or not isinstance(sources, list) or sources[: len(begun)] != begun:
         return item
     return {**item, "action": {**item["action"], "sources": sources}}
-
-
-def _has_action(item: Json) -> bool:
-    return isinstance(item.get("action"), dict)
 
 
 def _is_type_only(action: Any) -> bool:

@@ -10,6 +10,7 @@ from harness.api.classic import PROJECT_TYPES
 from harness.api.resources.assistants import COMPUTER_USE, DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.json_values import omit
 from harness.items.kind import ITEMS, Item
 
 CallRenderer = Callable[[Item, Ids], tuple[Json, list[Json]]]
@@ -131,11 +132,7 @@ CALL_RENDERERS: Mapping[str, CallRenderer] = {
 def build_required_action(calls: Sequence[Json]) -> Json:
     """Build the required action of a run: outputs of the client's calls, or approval of MCP calls."""
     if calls[0]["type"] == "mcp":
-        shown = [{name: call[name] for name in call if name != "output"} for call in calls]
+        shown = [omit(call, "output") for call in calls]
         return {"type": "submit_tool_approval", "submit_tool_approval": {"tool_calls": shown}}
-    shown = [{**call, call["type"]: _omit_output(call[call["type"]])} for call in calls]
+    shown = [{**call, call["type"]: omit(call[call["type"]], "output")} for call in calls]
     return {"type": "submit_tool_outputs", "submit_tool_outputs": {"tool_calls": shown}}
-
-
-def _omit_output(details: Json) -> Json:
-    return {name: value for name, value in details.items() if name != "output"}

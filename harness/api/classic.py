@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
+from harness.core.json_values import as_object, omit
 
 _CLASSIC_OPERATIONS = re.compile(r"POST /(?:assistants|threads|vector_stores)")
 _MESSAGE_HOLDERS = ("", "messages[].", "thread.messages[].", "additional_messages[].")
@@ -53,13 +54,13 @@ def omit_classic_members(operation: str, body: Json) -> Json:
         return body
     shown = body
     for place in _PLACES:
-        shown = _omit(shown, place)
+        shown = _omit_at(shown, place)
     if operation.endswith("/files") and isinstance(body.get("data_source"), dict) and "file_id" not in body:
         shown = {**shown, "file_id": ASSET_FILE}
     if operation == "POST /threads/{thread_id}/runs" and isinstance(shown.get("tool_resources"), dict):
-        shown = _omit(shown, ["tool_resources"])
+        shown = _omit_at(shown, ["tool_resources"])
     if isinstance(tools := shown.get("tools"), list):
-        shown = {**shown, "tools": [ANY_TOOL if _is_own_tool(tool) else tool for tool in tools]}
+        shown = {**shown, "tools": [ANY_TOOL if as_object(tool).get("type") in _OWN_TOOLS else tool for tool in tools]}
     if "tool_approvals" in body and body.get("tool_outputs") is None:
         shown = {**shown, "tool_outputs": []}
     if isinstance(outputs := shown.get("tool_outputs"), list) and isinstance(sent := body.get("tool_outputs"), list):
@@ -67,20 +68,16 @@ def omit_classic_members(operation: str, body: Json) -> Json:
     return shown
 
 
-def _omit(value: Any, place: Sequence[str]) -> Any:
+def _omit_at(value: Any, place: Sequence[str]) -> Any:
     """Return a value without the member at a location; the value itself if it has none."""
     name, *rest = place
     if name == "[]":
-        return [_omit(element, rest) for element in value] if isinstance(value, list) else value
+        return [_omit_at(element, rest) for element in value] if isinstance(value, list) else value
     if not isinstance(value, dict) or name not in value:
         return value
     if rest:
-        return {**value, name: _omit(value[name], rest)}
-    return {remaining: member for remaining, member in value.items() if remaining != name}
-
-
-def _is_own_tool(tool: Any) -> bool:
-    return isinstance(tool, dict) and tool.get("type") in _OWN_TOOLS
+        return {**value, name: _omit_at(value[name], rest)}
+    return omit(value, name)
 
 
 def _as_text(output: Any, sent: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from harness.core.account import FILTER_CATEGORIES
 from harness.core.errors import REQUEST_ID
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, pick
 
 SERVER_TOOLS = (
     *("fabric_iq_preview", "web_iq_preview", "work_iq_preview", "toolbox_search_preview"),
@@ -63,9 +63,9 @@ OPENAPI_ORDER = ("name", "description", "spec", "auth")
 def order_tool(tool: Json) -> Json:
     """Order the members of a tool as a project writes them."""
     order = TOOL_ORDER.get(as_string(tool.get("type")), ("type",))
-    ordered = {name: tool[name] for name in order if name in tool} | tool
+    ordered = pick(tool, *order) | tool
     if isinstance(described := tool.get("openapi"), dict):
-        ordered["openapi"] = {name: described[name] for name in OPENAPI_ORDER if name in described} | described
+        ordered["openapi"] = pick(described, *OPENAPI_ORDER) | described
     return ordered
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json, Request
+from harness.core.json_values import omit
 
 PENDING_STATUSES = ("queued", "in_progress")
 """The statuses of a response that is not yet complete."""
@@ -64,7 +65,7 @@ def omit_agents(request: Request, body: Any) -> Any:
 def _omit_agent(item: Any) -> Any:
     if not isinstance(item, dict) or "agent" not in item:
         return item
-    return {name: value for name, value in item.items() if name != "agent"}
+    return omit(item, "agent")
 
 
 ItemFilter = Callable[[Json, Collection[str]], Json]
@@ -115,10 +116,7 @@ def filter_page(page: Json, include: Collection[str], full_items: Mapping[str, F
 def _omit_file_data(item: Json) -> Json:
     if not _has_part_member(item, "file_data"):
         return item
-    content = [
-        {name: value for name, value in part.items() if name != "file_data"} if isinstance(part, dict) else part
-        for part in item["content"]
-    ]
+    content = [omit(part, "file_data") if isinstance(part, dict) else part for part in item["content"]]
     return {**item, "content": content}
 
 
@@ -147,13 +145,13 @@ def _list_filter(member: str, name: str) -> ItemFilter:
 
 def _filter_web_search(item: Json, include: Collection[str]) -> Json:
     if "results" in item and WEB_SEARCH_RESULTS not in include:
-        item = {name: value for name, value in item.items() if name != "results"}
+        item = omit(item, "results")
     action = item.get("action")
     if not isinstance(action, dict) or ("sources" in action) == (WEB_SEARCH_SOURCES in include):
         return item
     if WEB_SEARCH_SOURCES in include:
         return {**item, "action": {**action, "sources": []}} if action.get("type") == "search" else item
-    return {**item, "action": {name: value for name, value in action.items() if name != "sources"}}
+    return {**item, "action": omit(action, "sources")}
 
 
 def _filter_message(item: Json, include: Collection[str]) -> Json:

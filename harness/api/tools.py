@@ -8,6 +8,7 @@ Recorded by tests of langchain-ai/langchain and pydantic/pydantic-ai (2026-03 to
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.core.exchange import Json
+from harness.core.json_values import omit
 
 
 def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
@@ -71,7 +72,7 @@ def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
 
 def as_namespace(function: Json) -> Json:
     """Wrap a function in a namespace of its own name."""
-    bare = {name: value for name, value in function.items() if name != "defer_loading"}
+    bare = omit(function, "defer_loading")
     return {
         "type": "namespace",
         "description": function.get("description") or "",

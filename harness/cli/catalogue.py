@@ -49,10 +49,6 @@ def _rule_areas() -> dict[str, str]:
     return {rule.id: rule.area for rule in RULES.values()}
 
 
-def _loss_ids() -> Iterable[str]:
-    return LOSSES
-
-
 def _model_names() -> Iterable[str]:
     return dict.fromkeys(alias for family in MODELS.values() for alias in family.names)
 
@@ -133,7 +129,7 @@ class LossesOptions(Options):
     """The options of `responses-harness losses`."""
 
     name: str = argument(
-        "", "The loss to explain; default: list all.", metavar="ID", autocompletion=completes(_loss_ids)
+        "", "The loss to explain; default: list all.", metavar="ID", autocompletion=completes(lambda: LOSSES)
     )
     as_json: bool = option(False, "Print JSON.", "--json")
 

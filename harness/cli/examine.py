@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -56,14 +56,6 @@ from harness.report.formats.json_file import merge_reports
 from harness.report.replace_file import open_replacement
 
 
-def _adapter_names() -> Iterable[str]:
-    return ADAPTERS
-
-
-def _case_ids() -> Iterable[str]:
-    return CASES
-
-
 @dataclass(frozen=True, kw_only=True)
 class ExamineOptions(Options):
     """The options of `responses-harness examine`."""
@@ -72,12 +64,12 @@ class ExamineOptions(Options):
         None,
         "A built-in adapter, or your own MODULE:CLASS.",
         metavar="ADAPTER",
-        autocompletion=completes(_adapter_names),
+        autocompletion=completes(lambda: ADAPTERS),
     )
     command: str = option("", "Instead: a program that reads tasks and writes outcomes, one per line.", metavar="CMD")
     cases: str = option("*", "Only these cases, such as 'streams/*,errors/*'.", metavar="GLOB")
     case: str = option(
-        "", "A single case, with the flow of each mode.", metavar="ID", autocompletion=completes(_case_ids)
+        "", "A single case, with the flow of each mode.", metavar="ID", autocompletion=completes(lambda: CASES)
     )
     modes: list[str] | None = option(
         None, "Only these modes, such as stream or plain,chain; repeatable.", metavar="MODE"

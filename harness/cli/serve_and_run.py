@@ -22,6 +22,7 @@ from harness.cli.serve_options import (
     origin_for_clients,
 )
 from harness.contract.rules.http.access import mask_key
+from harness.core.json_values import without_nulls
 from harness.core.limits import small_collections
 from harness.core.text import pluralize
 from harness.drive.client_environment import READ_BY_CLIENTS, environment_changes, server_variables
@@ -188,9 +189,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Build the environment of a command whose clients should reach the World of a key."""
     changes = environment_changes(server_variables(origin, dialect, key), environment)
-    return {
-        name: value for name, value in {**environment, **changes, URL_VARIABLE: origin}.items() if value is not None
-    }
+    return without_nulls({**environment, **changes, URL_VARIABLE: origin})
 
 
 def _describe_silence(dialect: str, *, is_plain: bool) -> str:

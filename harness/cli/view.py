@@ -275,7 +275,7 @@ def read_viewed(paths: Sequence[Path]) -> Viewed:
         if path.suffix in (".html", ".htm"):
             return _read_page(path)
         if _is_report(path):
-            return _read_report(path)
+            return Viewed(*build_run(read_report(path)))
     return _read_recordings(paths)
 
 
@@ -332,10 +332,6 @@ def _is_report(path: Path) -> bool:
             head = content.read(_HEAD)
         return b'"totals"' in head and b'"surface"' in head
     return False
-
-
-def _read_report(path: Path) -> Viewed:
-    return Viewed(*build_run(read_report(path)))
 
 
 def _read_recordings(paths: Sequence[Path]) -> Viewed:

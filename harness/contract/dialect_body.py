@@ -20,7 +20,7 @@ from harness.contract.first_violation import find_violation
 from harness.contract.overrides import repair_body
 from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, omit
 from harness.core.registry import Registry
 from harness.items.kind import item_types
 
@@ -155,7 +155,7 @@ def read_answer_by_schema(body: Any, dialect: str) -> Any:
         return {**body, "response": _complete(response)}
     # A project begins a call with an empty action, which the SDK's types do not know.
     if body.get("type") == ITEM_ADDED and isinstance(item := body.get("item"), dict) and item.get("action") == {}:
-        return {**body, "item": {name: value for name, value in item.items() if name != "action"}}
+        return {**body, "item": omit(item, "action")}
     return _complete(body)
 
 

@@ -38,7 +38,7 @@ import yaml
 from harness.contract.rule import LEVELS
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
-from harness.core.json_values import merge_patch
+from harness.core.json_values import merge_patch, pick
 
 _PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` keeps
 
@@ -58,7 +58,7 @@ def _define(root: Json, schemas: Json) -> None:
 
 
 def _replace(node: Json, schema: Json) -> None:
-    before = {name: node[name] for name in _PRESERVED_KEYWORDS if name in node}
+    before = pick(node, *_PRESERVED_KEYWORDS)
     node.clear()
     node.update(before | schema)
 
@@ -242,7 +242,7 @@ def _expand_entry(file: str, index: int, entry: Any) -> Iterator[OverlayEntry]:
 def _parse_entry(file: str, index: int, entry: Any) -> OverlayEntry:
     try:
         target, pointer = _parse_at(entry)
-        operations = {name: entry[name] for name in OVERLAY_OPERATIONS if name in entry}
+        operations = pick(entry, *OVERLAY_OPERATIONS)
         if not operations:
             raise OverlayEntryError(f"no operation; pass one of {', '.join(OVERLAY_OPERATIONS)}")
         for name, value in operations.items():

@@ -15,6 +15,7 @@ from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
 from harness.core.cached import cached_property
 from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
+from harness.core.json_values import omit
 
 ABSENT: Any = object()
 """The value of a missing member."""
@@ -108,7 +109,7 @@ def _repair(value: Any, steps: Sequence[str | int], filler: Any) -> Any:
     if rest:
         return {**value, step: _repair(value[step], rest, filler)} if step in value else value
     if step in value:
-        return {name: member for name, member in value.items() if name != step}
+        return omit(value, step)
     return {**value, step: filler}
 
 

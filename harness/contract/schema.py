@@ -104,7 +104,7 @@ def load_overlays(place: Path) -> list[OverlayEntry]:
     entries = [
         entry
         for file in sorted((place / "overlays").glob("*.yaml"))
-        for entry in parse_entries(file.name, _read_text(file))
+        for entry in parse_entries(file.name, file.read_text(encoding="utf-8"))
     ]
     for entry in entries:
         for name in entry.roots if entry.definition else [entry.target]:
@@ -198,7 +198,3 @@ def _referenced_names(node: Any) -> Iterator[str]:
 def _installed_overlays() -> list[OverlayEntry]:
     with paused_collection():
         return load_overlays(schemas_directory())
-
-
-def _read_text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")

@@ -1,11 +1,13 @@
 """JSON values: read where the shape is unknown, patched, and dumped from pydantic objects, without importing pydantic."""
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+
+T = TypeVar("T")
 
 
 def as_object(value: Any) -> Json:
@@ -41,7 +43,17 @@ def map_strings(value: Any, change: Callable[[str], Any]) -> Any:
     return {name: map_strings(member, change) for name, member in value.items()} if isinstance(value, dict) else value
 
 
-def without_nulls(value: Json) -> Json:
+def pick(value: Mapping[str, T], *names: str) -> dict[str, T]:
+    """Copy only these members of an object, in the order of the names."""
+    return {name: value[name] for name in names if name in value}
+
+
+def omit(value: Mapping[str, T], *names: str) -> dict[str, T]:
+    """Copy an object without these members."""
+    return {name: member for name, member in value.items() if name not in names}
+
+
+def without_nulls(value: Mapping[str, T | None]) -> dict[str, T]:
     """Copy an object without its null members."""
     return {name: member for name, member in value.items() if member is not None}
 

@@ -21,6 +21,7 @@ from weakref import finalize
 from harness.analysis.call_ledger import CodingRun, list_commands
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.json_values import pick
 from harness.core.registry import Registry
 from harness.core.text import show
 from harness.drive.run_program import run_program
@@ -155,7 +156,7 @@ class CodingAgent:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._program, self._mock, self._timeout, self._arguments = found, mock, timeout, list(arguments)
         setup = Setup(kept_in / "home", mock.base_url, mock.api_key, **options)
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
+        kept = pick(os.environ, "PATH", "LANG", "TMPDIR", "SYSTEMROOT")
         self._environment = {**kept, "TERM": "dumb", **self._cli.configure(setup)}
 
     def __call__(self, prompt: str, *, images: Sequence[Path | str] = (), resume: bool = False) -> CodingRun:

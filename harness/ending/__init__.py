@@ -23,6 +23,7 @@ import orjson
 from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import omit, without_nulls
 from harness.core.registry import Registry, named_arguments
 from harness.core.text import show
 from harness.items.kind import Item, item_from_wire, require_text
@@ -155,7 +156,7 @@ def make_usage_line(
         "cache_written": cache_written,
         "reasoning": reasoning,
     }
-    given = {name: count for name, count in named.items() if count is not None}
+    given = without_nulls(named)
     if not given:
         raise ScriptError(f"usage: no count. Pass one of {', '.join(named)}.")
     for name, count in given.items():
@@ -244,7 +245,7 @@ def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = E
         return item_from_wire(wire)
     made = others[wire["type"]]
     try:
-        return made(**{name: value for name, value in wire.items() if name != "type"})
+        return made(**omit(wire, "type"))
     except TypeError as problem:
         raise ScriptError(f"{wire['type']}: {str(problem).partition('() ')[2]}.") from problem
 

@@ -22,6 +22,7 @@ from harness.api.tokens import count_words, make_usage
 from harness.api.tools import all_tools, declared_tools, namespace_of
 from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.json_values import omit
 from harness.ending import Ending, failed, incomplete, split_ending
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
@@ -100,7 +101,7 @@ def run_model(prompt: Prompt, turn: ModelTurn, world: World, agent: NamedAgent |
     usage = make_usage(prompt.tokens, rendered, _find_spent(prompt.body, turn, ending))
     usage, diagnostics = _use_cache(prompt, id, rendered, usage, world)
     if own := turn.ending.own:
-        started |= {name: value for name, value in own.items() if name != "usage"}
+        started |= omit(own, "usage")
         ending = replace(ending, own=own)
     return PendingResponse(
         started,

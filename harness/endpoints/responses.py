@@ -12,6 +12,7 @@ from harness.api.operations import Cursors, operation, page
 from harness.api.responses import filter_page, filter_stored_items
 from harness.api.tokens import estimate_settings_tokens, make_usage
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import omit
 from harness.ending import TurnLine, to_api_error
 from harness.endpoints.model_run import ModelTurn, note_approvals, run_model, take_turn
 from harness.faults import ends_early
@@ -123,16 +124,15 @@ def delete(call: ApiCall) -> Answer:
     return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
 
 
-def _input_item_ids(request: Request, world: World) -> list[str | None]:
-    return [item.get("id") for item in world.store.responses[request.params["response_id"]].input]
-
-
 @operation(
     "GET",
     "/responses/{response_id}/input_items",
     query="ListInputItems",
     answer="ResponseItemList",
-    cursors=Cursors("item", _input_item_ids),
+    cursors=Cursors(
+        "item",
+        lambda request, world: [item.get("id") for item in world.store.responses[request.params["response_id"]].input],
+    ),
 )
 def list_input_items(call: ApiCall) -> Answer:
     """List the input items of a stored response, newest first unless `order=asc`."""
@@ -154,7 +154,7 @@ def compact(call: ApiCall) -> Answer:
     id = call.world.ids.response(now, body.get("previous_response_id"))
     roles = ("system", "user") if call.request.dialect == FOUNDRY else ("user",)
     kept = [item for item in render_input_items(transcript.items) if item.get("role") in roles]
-    unnamed = [item if item.get("id") in call.store.items else _omit_id(item) for item in kept]
+    unnamed = [item if item.get("id") in call.store.items else omit(item, "id") for item in kept]
     cmp_id = call.world.ids.item("cmp", id, now)
     rest = {
         "id": cmp_id,
@@ -169,10 +169,6 @@ def compact(call: ApiCall) -> Answer:
         "usage": make_usage(estimate_settings_tokens(body) + transcript.tokens, [rest]),
     }
     return Answer(200, made)
-
-
-def _omit_id(item: Json) -> Json:
-    return {name: value for name, value in item.items() if name != "id"}
 
 
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")

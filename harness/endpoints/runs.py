@@ -14,6 +14,7 @@ from harness.api.resources.assistants import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import omit
 from harness.ending import split_ending
 from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, find_thread, start_thread
 from harness.faults import ScriptedRefusal
@@ -210,5 +211,5 @@ def _drop_search_content(call: Json) -> Json:
     if call["type"] != "file_search":
         return call
     found = call["file_search"].get("results") or ()
-    results = [{name: value for name, value in result.items() if name != "content"} for result in found]
+    results = [omit(result, "content") for result in found]
     return {**call, "file_search": {**call["file_search"], "results": results}}

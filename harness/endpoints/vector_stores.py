@@ -15,6 +15,7 @@ from harness.api.resources.files import (
     split_chunks,
 )
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import omit
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
@@ -37,7 +38,7 @@ def _find_store(call: ApiCall) -> VectorStore:
 def create(call: ApiCall) -> Answer:
     """Create a vector store, with its initial files."""
     body = call.members
-    members = {name: body[name] for name in body if name != "file_ids"}
+    members = omit(body, "file_ids")
     id = call.world.uploads.add_store(body.get("file_ids", ()), members, in_project=call.request.dialect == FOUNDRY)
     return Answer(200, render_store(call.store.vector_stores[id], call.world.now))
 

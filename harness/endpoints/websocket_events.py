@@ -10,6 +10,7 @@ import orjson
 
 from harness.api.responses import INJECT, INJECT_EVENT
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import pick
 from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
 from harness.world.websocket_state import LaneResponse, OpenResponse
 
@@ -30,7 +31,7 @@ def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
     """Build the event that rejects the input of a steer and returns it; `id` is set for a steer accepted before."""
-    steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
+    steer = pick(body, "input", "previous_response_id")
     members = {name: error[name] for name in ("type", "code", "message")}
     return _event("steer.failed", held, error=members, steer={"id": id, **steer} if id else steer)
 

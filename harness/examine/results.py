@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from harness.analysis.flow import NO_MESSAGES, SequenceDiagram
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
+from harness.core.json_values import omit
 from harness.examine.adapter import Declaration
 from harness.examine.case import AREAS, ClientCase
 from harness.explain.cause import ReportFinding
@@ -85,7 +86,7 @@ class Cell:
 
     def sanitize(self) -> Cell:
         """Return this cell with its texts shortened and secrets masked."""
-        members = sanitize_value({name: value for name, value in asdict(self).items() if name != "view"})
+        members = sanitize_value(omit(asdict(self), "view"))
         lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
         return Cell(**{**members, **lists, "sequence": SequenceDiagram.from_json(members["sequence"])}, view=self.view)
 

@@ -17,7 +17,7 @@ from harness.contract.dialect_body import AGENT_RESOLVERS
 from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 from harness.core.ids import Ids
-from harness.core.json_values import as_object, merge_patch
+from harness.core.json_values import as_object, merge_patch, omit, pick
 from harness.core.registry import TableKind, declare_table
 
 AGENTS: TableKind[Sequence[Json]] = declare_table("agents")
@@ -103,7 +103,7 @@ def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: s
         if as_of < GUID_DATE:
             del made["agent_guid"]
         if is_external(made):
-            made = {member: value for member, value in made.items() if member not in _IDENTITY_MEMBERS}
+            made = omit(made, *_IDENTITY_MEMBERS)
         if body.get("blueprint_reference"):
             made["blueprint_reference"] = body["blueprint_reference"]
     return made
@@ -118,7 +118,7 @@ def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
     """Return the identities of an agent with these versions, or make them if it has none yet."""
     if not known or "blueprint" not in known[-1]:
         return make_identity(name, ids)
-    shared = {member: known[-1][member] for member in _IDENTITY_MEMBERS if member in known[-1]}
+    shared = pick(known[-1], *_IDENTITY_MEMBERS)
     return {**shared, "agent_guid": known[-1].get("agent_guid") or ids.guid()}
 
 
@@ -132,13 +132,13 @@ def render_agent(world: WorldView, name: str) -> Json:
     if world.as_of >= STATE_DATE:
         shown["state"] = settings.get("state", "enabled")
     else:
-        endpoint = {name: value for name, value in endpoint.items() if name != "protocol_configuration"}
+        endpoint = omit(endpoint, "protocol_configuration")
     shown["versions"] = {"latest": newest}
     if settings.get("agent_card"):
         shown["agent_card"] = settings["agent_card"]
     if not is_external(newest):
         shown["agent_endpoint"] = endpoint
-    return shown | {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
+    return shown | pick(newest, *_IDENTITY_MEMBERS)
 
 
 def render_listed_agent(world: WorldView, name: str) -> Json:
@@ -260,7 +260,7 @@ def order_definition(definition: Json) -> Json:
     """
     if definition.get("kind") == "hosted" and "protocol_versions" in definition:
         definition = {"container_protocol_versions": [], **definition}
-    ordered = {name: definition[name] for name in _FIRST_MEMBERS if name in definition} | definition
+    ordered = pick(definition, *_FIRST_MEMBERS) | definition
     if isinstance(tools := ordered.get("tools"), list):
         ordered["tools"] = [order_tool(tool) if isinstance(tool, dict) else tool for tool in tools]
     return ordered

@@ -17,6 +17,7 @@ from harness.api.project_types import PROJECT_DEFAULTS, TOOL_ORDER
 from harness.api.resources.files import MODEL_PURPOSES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Json
+from harness.core.json_values import omit, pick
 
 REWRITTEN = "2026-02-13"
 """The first day of a project's present form of answers: on the day before, only some regions had it."""
@@ -284,22 +285,22 @@ def _show(schema: str, value: Json, day: str) -> Json:
 
 def show_usage(usage: Json) -> Json:
     """Show the usage of a response or a compaction, without the detail that a project does not count."""
-    details = {name: count for name, count in usage["input_tokens_details"].items() if name not in USAGE_WITHOUT}
+    details = omit(usage["input_tokens_details"], *USAGE_WITHOUT)
     return {**usage, "input_tokens_details": details}
 
 
 def show_item(item: Json, day: str) -> Json:
     """Show an item; the members that name its agent and response are optional."""
-    shaped = shape(item if item["type"] in SHAPES else pick(item, CALL_ORDER) | item, day)
+    shaped = shape(item if item["type"] in SHAPES else pick(item, *CALL_ORDER) | item, day)
     if day < REWRITTEN:
         ends = (*OLD_ITEM_HEAD, *OLD_ITEM_END)
         middle = {name: value for name, value in shaped.items() if name not in ends}
-        return pick(shaped, OLD_ITEM_HEAD) | middle | pick(shaped, OLD_ITEM_END)
-    rest = {name: value for name, value in shaped.items() if name not in ITEM_HEAD}
+        return pick(shaped, *OLD_ITEM_HEAD) | middle | pick(shaped, *OLD_ITEM_END)
+    rest = omit(shaped, *ITEM_HEAD)
     # Recorded: a `status` that the type does not place stands at the end.
     if "status" in rest and "status" not in SHAPES.get(str(item.get("type")), ()):
         rest["status"] = rest.pop("status")
-    return pick(shaped, ITEM_HEAD) | rest
+    return pick(shaped, *ITEM_HEAD) | rest
 
 
 def shape(value: Any, day: str) -> Any:
@@ -315,21 +316,12 @@ def shape(value: Any, day: str) -> Any:
     full = {**value, **PROJECT_DEFAULTS.get(type, {}), **value}
     order = SHAPES.get(type, ())
     null, shown = NULLS.get(type), {}
-    for name, member in (pick(full, order) | full).items():
+    for name, member in (pick(full, *order) | full).items():
         if member and name in NESTED:
             shown[name] = [*map(shape, member, repeat(day))] if isinstance(member, list) else shape(member, day)
         elif member is not None or name == null or day < REWRITTEN:
             shown[name] = member
     return shown
-
-
-def pick(value: Json, names: Sequence[str]) -> Json:
-    """Return the named members of an object, in the order of the names."""
-    picked: Json = {}
-    for name in names:
-        if name in value:
-            picked[name] = value[name]
-    return picked
 
 
 _EXACT = 2**53

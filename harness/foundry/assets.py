@@ -15,7 +15,7 @@ from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded
 from harness.core.dates import iso_time
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import as_object, merge_patch
+from harness.core.json_values import as_object, merge_patch, omit, pick
 from harness.core.registry import TableKind, declare_table
 from harness.core.text import show
 from harness.foundry.blobs import BLOBS, FILE_TYPE, Blob, address_for, container_address, new_container, signed_query
@@ -200,7 +200,7 @@ def _references(blob: str, container: str, query: str) -> Json:
 )
 def make_index(world: World, name: str, members: Json) -> str:
     """Create an index, of Azure AI Search unless `type` says otherwise."""
-    body = {"type": "AzureSearch", **{member: members[member] for member in members if member != "version"}}
+    body = {"type": "AzureSearch", **omit(members, "version")}
     return str(_INDEXES.put(world, name, members.get("version", "1"), body)["id"])
 
 
@@ -212,7 +212,7 @@ def make_dataset(world: World, name: str, members: Json) -> str:
     world.store.table(BLOBS)[container].blobs.update({path: Blob(data, FILE_TYPE, now) for path, data in files.items()})
     address = container_address(origin_of(world), PROJECT, container)
     single = {"type": "uri_file", "dataUri": f"{address}/{next(iter(files))}"} if len(files) == 1 else {}
-    given = {member: members[member] for member in members if member not in ("files", "version")}
+    given = omit(members, "files", "version")
     body = {"type": "uri_folder", "dataUri": address, **single, **given}
     return str(_DATASETS.put(world, name, members.get("version", "1"), body)["id"])
 
@@ -268,7 +268,7 @@ _TOKENS_PER_SAMPLE = 20
 def new_job(id: str, now: int, body: Json) -> Json:
     """Make a job in its initial state."""
     named = ("name", "scenario", "sources", "generation_configuration", "output_configuration")
-    return {"id": id, "status": QUEUED, "created_at": now, **{name: body[name] for name in named if name in body}}
+    return {"id": id, "status": QUEUED, "created_at": now, **pick(body, *named)}
 
 
 def count_samples(job: Json) -> int:

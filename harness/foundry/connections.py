@@ -12,6 +12,7 @@ from harness.contract.rule import RuleScope, WorldView, assumed, recorded, repor
 from harness.contract.rules.http.azure import GATEWAY_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import omit
 from harness.core.registry import TableKind, declare_table
 from harness.foundry.resources import ASSETS_REPOSITORY, project_case, value_list
 from harness.world.api_call import ApiCall
@@ -52,7 +53,7 @@ def new_connection(name: str, members: Json) -> Json:
         "type": members.get("type", "AzureOpenAI"),
         "target": members.get("target", "https://harness.example/"),
         "isDefault": members.get("isDefault", False),
-        "credentials": {**{member: value for member, value in credentials.items() if member != "type"}, "type": kind},
+        "credentials": {**omit(credentials, "type"), "type": kind},
         "metadata": members.get("metadata") or {},
     }
 

@@ -16,7 +16,7 @@ from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.contract.rule import RuleScope, WorldView, after, recorded, rule
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, omit, pick
 from harness.core.limits import oldest_beyond
 from harness.core.registry import TableKind, declare_table
 from harness.core.text import show
@@ -156,8 +156,8 @@ def new_memory_store(id: str, now: int, body: Json) -> Json:
         "metadata": body.get("metadata") or {},
         "definition": {
             "kind": definition.get("kind", "default"),
-            **{name: value for name, value in definition.items() if name not in ("kind", "options")},
-            "options": {name: filled[name] for name in (*order, *filled) if name in filled},
+            **omit(definition, "kind", "options"),
+            "options": pick(filled, *order, *filled),
         },
     }
 

@@ -12,6 +12,7 @@ from harness.contract.rule import Case, WorldView
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
 from harness.core.errors import REQUEST_ID, ApiError, bad_request
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request
+from harness.core.json_values import omit
 from harness.core.registry import TableKind
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -71,7 +72,7 @@ def has_type(given: str, wanted: str) -> str:
 def without_param(error: ApiError) -> ApiError:
     """Return an error of a project without `param`, as some of its services send it."""
     template = error.body_template or PROJECT_ERROR_FORM
-    form = {name: value for name, value in template["error"].items() if name != "param"}
+    form = omit(template["error"], "param")
     return replace(error, body_template={"error": form})
 
 

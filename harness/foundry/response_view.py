@@ -8,6 +8,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, category_results, filter_result, order_tool
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
+from harness.core.json_values import omit, pick
 from harness.foundry.answer_members import (
     ADDED_MEMBERS,
     CATEGORY_ORDER,
@@ -29,7 +30,6 @@ from harness.foundry.answer_members import (
     RESPONSE_OF_KIND,
     REWRITTEN,
     VALUES_OF_KIND,
-    pick,
     shape,
     show_item,
     show_members,
@@ -91,7 +91,7 @@ class View:
 
     def _show_listed_item(self, item: Json) -> Json:
         shown = {**self.show_item(item), PARTITION: item["id"].partition("_")[2][:_PARTITION_LENGTH]}
-        head = pick(shown, OLD_LISTED_ITEM_HEAD if self.day < REWRITTEN else LISTED_ITEM_HEAD)
+        head = pick(shown, *(OLD_LISTED_ITEM_HEAD if self.day < REWRITTEN else LISTED_ITEM_HEAD))
         return head | {name: value for name, value in shown.items() if name not in head}
 
     def show_event(self, event: Json) -> Json:
@@ -105,9 +105,9 @@ class View:
             added = ADDED_MEMBERS.get(event["item"]["type"], {}) if event["type"].endswith(".added") else {}
             shown = {**event, "item": self.show_item({**event["item"], **added})}
         elif (left_out := EVENT_WITHOUT.get(event["type"])) in event:
-            shown = {name: value for name, value in event.items() if name != left_out}
+            shown = omit(event, left_out)
         elif kind.sends_whole_texts and "part" in event:
-            shown = {**event, "part": _without_logprobs(shape(event["part"], self.day))}
+            shown = {**event, "part": omit(shape(event["part"], self.day), "logprobs")}
         # Recorded: the streams of workflows count from one.
         if kind.first_number:
             shown = {**shown, "sequence_number": shown["sequence_number"] + kind.first_number}
@@ -133,7 +133,7 @@ class View:
         given = {"conversation": None, **response, **self._shape_parts(response), **self._name_agent()}
         null = "context" if self.day >= NULL_CONTEXT_SINCE else ""
         reasoning = {name: value for name, value in given["reasoning"].items() if value is not None or name == null}
-        given["reasoning"] = pick(reasoning, REASONING_ORDER) | reasoning
+        given["reasoning"] = pick(reasoning, *REASONING_ORDER) | reasoning
         if filters := _content_filters(response):
             given["content_filters"] = [_order_filter(result) for result in filters]
         # Whole numbers elsewhere are rare, so that one search of all members will do.
@@ -201,7 +201,7 @@ class View:
         if self.kind is HOSTED:
             shown |= {name: shown.pop(name) for name in HOSTED_ITEM_END if name in shown}
         if self.kind.sends_whole_texts and isinstance(content := shown.get("content"), list):
-            shown["content"] = [_without_logprobs(part) for part in content]
+            shown["content"] = [omit(part, "logprobs") for part in content]
         return shown
 
 
@@ -236,7 +236,7 @@ def _order_filter(result: Json) -> Json:
 @lru_cache(maxsize=8)
 def _order_results(source: str, blocked: bool) -> Json:
     results = category_results(source, ("violence",) if blocked else ())
-    return {name: pick(results[name], CATEGORY_ORDER) for name in CATEGORY_ORDER if name in results}
+    return {name: pick(results[name], *CATEGORY_ORDER) for name in CATEGORY_ORDER if name in results}
 
 
 _NO_USAGE: Json = {
@@ -249,10 +249,6 @@ _NO_USAGE: Json = {
 """The usage of a workflow agent."""
 
 
-def _without_logprobs(part: Json) -> Json:
-    return {name: member for name, member in part.items() if name != "logprobs"}
-
-
 def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> Json:
     """Add content filter results to a response, drop some members, and put the `moved` member after them."""
     shown: Json = {}
@@ -261,7 +257,7 @@ def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> J
             shown[name] = value
         if name == "completed_at":
             shown["content_filters"] = _content_filters(response)
-            shown |= pick(response, (moved,))
+            shown |= pick(response, moved)
     return shown
 
 
@@ -295,6 +291,6 @@ def _place_of(event: Json) -> tuple[object, ...]:
 
 def _order_own(event: Json) -> Json:
     """Order the members of an event as such a stream does, without `obfuscation`."""
-    shown = {name: event[name] for name in OWN_EVENT_ORDER if name in event}
-    shown |= {name: value for name, value in event.items() if name not in (*OWN_EVENT_ORDER, "logprobs", "obfuscation")}
+    shown = pick(event, *OWN_EVENT_ORDER)
+    shown |= omit(event, *OWN_EVENT_ORDER, "logprobs", "obfuscation")
     return shown | ({"logprobs": event["logprobs"]} if "logprobs" in event else {})

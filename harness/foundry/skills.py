@@ -14,7 +14,7 @@ from harness.api.skill_files import SKILL_FILE, read_header, zip_files
 from harness.contract.rule import RuleScope, Source, WorldView, after, assumed, recorded, rule
 from harness.contract.rules.http.azure import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import as_object, as_string
+from harness.core.json_values import as_object, as_string, omit
 from harness.core.registry import TableKind, declare_table
 from harness.foundry.resources import (
     ASSETS_REPOSITORY,
@@ -145,7 +145,7 @@ def import_package(call: ApiCall) -> Answer:
     name = header.get("name") or "skill"
     _SKILLS.put(call.world, name, call.request.raw, header.get("description", ""), uploaded=True)
     shown = _SKILLS.show(call.store.table(SKILLS)[name], call.world.as_of)
-    return Answer(201, {member: value for member, value in shown.items() if member != "metadata"})
+    return Answer(201, omit(shown, "metadata"))
 
 
 @operation("POST", "/skills", project=True)

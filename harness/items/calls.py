@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.json_values import is_model, write_json
+from harness.core.json_values import is_model, without_nulls, write_json
 from harness.core.text import show
 from harness.items.examples import PNG, Examples, after_message, typed
 from harness.items.kind import input_item, item, require_text
@@ -116,7 +116,7 @@ def _optional_members(namespace: str | None, async_: bool | None, caller: Json |
         )
     known: Json = {"namespace": namespace, "async": async_, "caller": caller, "off_schema": off_schema or None}
     known["status"] = "in_progress" if caller and caller.get("type") == "program" else None
-    return {name: value for name, value in known.items() if value is not None}
+    return without_nulls(known)
 
 
 def encode_arguments(arguments: Any) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.json_values import without_nulls
 from harness.core.text import show
 from harness.items.examples import after_message, typed
 from harness.items.kind import input_item, item, require_text
@@ -99,7 +100,7 @@ def local_shell_call(
         raise ScriptError(f"command is {show(command)}. Pass its words: ['ls', '-a'].")
     action = {"type": "exec", "command": list(command), "env": dict(env or {})}
     known = {"timeout_ms": timeout_ms, "user": user, "working_directory": working_directory}
-    return {"action": action | {name: value for name, value in known.items() if value is not None}, "call_id": call_id}
+    return {"action": action | without_nulls(known), "call_id": call_id}
 
 
 input_item(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.json_values import pick
 from harness.core.text import show
 from harness.items.examples import PNG, between_messages, typed
 from harness.items.kind import input_item, item, require_text
@@ -195,9 +196,7 @@ class StreamedImage(FinalMember):
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """Emit one event per image, with its properties."""
         like = ("background", "output_format", "quality", "size")
-        visitor.visit_images(
-            PARTIAL_IMAGE, {**place, **{name: value[name] for name in like if name in value}}, value.get(self.member)
-        )
+        visitor.visit_images(PARTIAL_IMAGE, {**place, **pick(value, *like)}, value.get(self.member))
 
 
 @item(

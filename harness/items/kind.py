@@ -25,6 +25,7 @@ from harness.api.tokens import estimate_tokens
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.json_values import omit
 from harness.core.registry import Registry, suggest_name
 from harness.core.text import show
 from harness.items.examples import Examples
@@ -268,7 +269,7 @@ def item_from_wire(wire: Json) -> Item:
         )
     with _prefix_errors(wire["type"]):
         dropped = ("type", "id", "status") if wire.get("status") in STATUSES_FROM_RESPONSE else ("type", "id")
-        return _build_item(ITEMS.find(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
+        return _build_item(ITEMS.find(wire["type"]), omit(wire, *dropped))
 
 
 def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
@@ -314,9 +315,7 @@ _TEXT_PARTS = ({"type": "output_text", "annotations": [], "logprobs": []}, {"typ
 def _has_only_texts(members: Json) -> bool:
     content = members.get("content")
     parts = [
-        {name: value for name, value in part.items() if name not in ("refusal", "text")}
-        if isinstance(part, dict)
-        else part
+        omit(part, "refusal", "text") if isinstance(part, dict) else part
         for part in (content if isinstance(content, list) else [None])
     ]
     return members.keys() <= _TEXT_MESSAGE and all(part in _TEXT_PARTS for part in parts)

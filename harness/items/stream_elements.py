@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.json_values import omit
 from harness.core.text import show
 
 TextOrDeltas = str | Sequence[str]
@@ -194,7 +195,7 @@ class FinalMember(StreamElement):
     def render_added(self, value: Json) -> Json:
         """Return `value` with the initial value."""
         if self.initial is LEFT_OUT:
-            return {name: member for name, member in value.items() if name != self.member}
+            return omit(value, self.member)
         return value if value.get(self.member) is None else {**value, self.member: self.initial}
 
 

@@ -21,6 +21,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError, error_chain
 from harness.core.headers import normalize_headers
+from harness.core.json_values import pick
 from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.judge import answer_object
 
@@ -43,7 +44,7 @@ CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.com
 
 def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Select the headers that the API reads: only these are sent again and stored in evidence."""
-    return {name: headers[name] for name in READ_HEADERS if name in headers}
+    return pick(headers, *READ_HEADERS)
 
 
 class ServerReply(NamedTuple):

@@ -18,7 +18,7 @@ from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, omit
 from harness.core.secret_prefixes import redact
 from harness.live.http import HttpClient, ServerReply
 from harness.live.websocket import WebSocketClient, handshake_error
@@ -66,7 +66,7 @@ class LiveApi:
         """Return the headers to send; `with_key` replaces any key in them with this API's."""
         if not with_key:
             return dict(headers)
-        rest = {name: value for name, value in headers.items() if name not in ("authorization", "api-key")}
+        rest = omit(headers, "authorization", "api-key")
         if self.upstream.dialect in (OPENAI, FOUNDRY):
             return {**rest, "authorization": f"Bearer {self.key}"}
         return {**rest, "api-key": self.key}

@@ -46,6 +46,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import COMMAND, ApiError, ConfigError, ScriptError
 from harness.core.exchange import Json
+from harness.core.json_values import without_nulls
 from harness.core.registry import suggest_name
 from harness.core.text import show
 from harness.world.scripting.document import find_line, load_yaml, locate_errors
@@ -136,7 +137,7 @@ def _list_entries(overrides: Overrides) -> Iterator[tuple[tuple[str, int], Entry
 
 def _read_members(value: Any, forms: Mapping[str, ValueForm], *required: str) -> Json:
     """Return the members of an object except those that are null."""
-    own = {name: inner for name, inner in value.items() if inner is not None} if isinstance(value, dict) else value
+    own = without_nulls(value) if isinstance(value, dict) else value
     own = check_forms(own, "member", forms)
     for name in required:
         if name not in own:

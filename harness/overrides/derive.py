@@ -29,6 +29,7 @@ from harness.contract.overrides import (
 from harness.contract.rule import RULES
 from harness.core.errors import COMMAND, ConfigError, HarnessError
 from harness.core.exchange import Json
+from harness.core.json_values import omit
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, shorten
 from harness.overrides.contract_file import with_entries
@@ -313,7 +314,7 @@ def render_bundle(disagreements: Iterable[JudgedExchange]) -> str:
 
 
 def _share_exchange(seen: JudgedExchange, number: int) -> Json:
-    error = {name: value for name, value in seen.error.items() if name != "status"}
+    error = omit(seen.error, "status")
     request = seen.request
     return {
         "id": f"shared-{number}#1",

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.core.errors import COMMAND, ConfigError, HarnessError, Problem
+from harness.core.json_values import pick
 from harness.pytest_plugin.causes import causes_of, fail_for, note_causes, render_failure
 from harness.pytest_plugin.marks import read_marker_options
 from harness.pytest_plugin.options import CASSETTES_INI, STARTED_STASH_KEY
@@ -228,7 +229,7 @@ def read_cassette_marker(node: pytest.Item) -> CassetteMarker:
     """Read the marker of a test; ConfigError if it is invalid, or if the test has both a mock and a cassette."""
     marker = node.get_closest_marker("cassette")
     args, options = (marker.args, marker.kwargs) if marker else ((), {})
-    read = CassetteMarker("", **{name: options[name] for name in _MARKER_OPTIONS if name in options})
+    read = CassetteMarker("", **pick(options, *_MARKER_OPTIONS))
     known = len(args) == 1 and not options.keys() - {*_MARKER_OPTIONS}
     if not known or not isinstance(read.pace, bool) or not isinstance(read.as_script, bool):
         raise ConfigError(

@@ -151,7 +151,7 @@ def open_mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: 
         mock_server.api.add_alias(alias, mock.api_key)
     set_environment(mock, request.config, monkeypatch, secured.variables if secured else {})
     world.explorer = WorldExplorer(mock_server.api, world)
-    world.coding_agents = partial(_make_coding_agent, mock)
+    world.coding_agents = partial(CodingAgent, mock=mock)
     module = getattr(getattr(request.node, "module", None), "__name__", "")
     with (
         note_caught_errors(world.refusals),
@@ -159,10 +159,6 @@ def open_mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: 
     ):
         yield mock
     mock_server.api.close(world.api_key)
-
-
-def _make_coding_agent(mock: Mock, name: str, **options: Any) -> CodingAgent:
-    return CodingAgent(name, mock, **options)
 
 
 @dataclass(slots=True)

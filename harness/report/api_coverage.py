@@ -21,7 +21,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.rule_plan import plan_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in, omit
 from harness.items.kind import ITEMS
 from harness.items.transcript import input_items
 from harness.world.world import World
@@ -132,7 +132,7 @@ def _requests_to_check(request: Request) -> Iterator[Request]:
     yield request
     body = as_object(request.body)
     if request.operation == SOCKET and body.get("type") == CREATE_EVENT:
-        carried = {name: value for name, value in body.items() if name != "type"}
+        carried = omit(body, "type")
         yield request._replace(operation=CREATE_RESPONSE, body=carried, schema=OPERATIONS[CREATE_RESPONSE].body_schema)
 
 

@@ -18,7 +18,7 @@ from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, omit
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, quote
 from harness.explain.cause import (
@@ -158,7 +158,7 @@ class ReportCase:
         drawn = members.get("sequence")  # older reports have none
         sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
         explained = [Cause(**cause) for cause in members.get("causes", ())]  # here, too
-        others = {name: value for name, value in members.items() if name != "causes"}
+        others = omit(members, "causes")
         return cls(**{**others, "found": found, "sequence": sequence, "explained": explained})
 
     def to_json(self) -> Json:

@@ -9,7 +9,7 @@ from typing import Any
 from harness.contract.compile_schema import compile_request_schema, compile_schema, resolve_pointer
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.json_values import write_json
+from harness.core.json_values import omit, pick, write_json
 from harness.core.text import shorten
 
 MAX_STEPS = 10_000
@@ -83,7 +83,7 @@ class _Search:
             return self._least_of_type({**schema, "type": types}, (*within, ""))
         # The first branch that has an instance counts.
         *others, last = schema[union] if union else [{"type": kind} for kind in types]
-        rest = {name: value for name, value in schema.items() if name not in ("anyOf", "oneOf")}
+        rest = omit(schema, "anyOf", "oneOf")
         for branch in others:
             with suppress(ValueError):
                 return self.least_value(self._merge(rest, branch), (*within, ""))
@@ -95,7 +95,7 @@ class _Search:
         names = tuple(part["$ref"] for part in parts if "$ref" in part)
         if not set(names).isdisjoint(within):
             raise ValueError("every instance would contain itself")
-        merged = {name: value for name, value in schema.items() if name not in ("$ref", "allOf")}
+        merged = omit(schema, "$ref", "allOf")
         for part in parts:
             merged = self._merge(merged, resolve_pointer(part["$ref"], self.root) if "$ref" in part else part)
         return self.least_value(merged, (*within, *(names or ("",))))
@@ -118,7 +118,7 @@ class _Search:
 
     def _first_valid(self, schema: Json, candidates: Iterable[Any]) -> Any:
         self._count_steps(len(schema.get("enum", ())) // 100)
-        leaf = compile_schema({name: schema[name] for name in _SCALAR_KEYWORDS if name in schema})
+        leaf = compile_schema(pick(schema, *_SCALAR_KEYWORDS))
         for candidate in candidates:
             if leaf.is_valid(candidate):
                 return candidate

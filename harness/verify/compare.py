@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json
+from harness.core.json_values import pick
 from harness.core.text import show
 
 ABSENT = "absent"
@@ -90,7 +91,7 @@ def differing_error_members(expected: Json, actual: Json) -> list[str]:
 
 def select_error_members(error: Any) -> Json:
     """Select the members of an error object that clients of the API read; empty for anything else."""
-    return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
+    return pick(error, *ERROR_MEMBERS) if isinstance(error, dict) else {}
 
 
 def describe_kind(value: Any) -> str:

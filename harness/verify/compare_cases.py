@@ -76,7 +76,7 @@ def _pair_exchanges(before: ShownCase, now: ShownCase) -> list[_Pair]:
         replace(now, exchanges=[shown for shown in now.exchanges if shown.number in new]),
         lambda case, shown: _operation(shown),
     )
-    return sorted([*whole, *left], key=_number_of)
+    return sorted([*whole, *left], key=lambda pair: next(shown.number for shown in reversed(pair) if shown))
 
 
 def _operation(shown: ShownExchange) -> tuple[str, ...]:
@@ -91,10 +91,6 @@ def _zip_groups(
         for shown in case.exchanges:
             groups[group(case, shown)][side].append(shown)
     return [pair for sides in groups.values() for pair in zip_longest(*sides)]
-
-
-def _number_of(pair: _Pair) -> int:
-    return next(shown.number for shown in reversed(pair) if shown)
 
 
 def _compare_exchange(

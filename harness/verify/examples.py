@@ -16,7 +16,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.exchange import Answer, Exchange, ReceivedRequest
-from harness.core.json_values import map_strings
+from harness.core.json_values import map_strings, omit
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
@@ -131,7 +131,7 @@ def build_body(case: Case, before: Sequence[Answer]) -> bytes:
         return case.raw
     body = fill_placeholders(case.body or {}, before)
     members = {**MINIMAL_BY_OPERATION.get(case.on or CREATE_RESPONSE, {}), **body}
-    return orjson.dumps({name: value for name, value in members.items() if name not in case.absent})
+    return orjson.dumps(omit(members, *case.absent))
 
 
 def fill_placeholders(value: Any, before: Any) -> Any:

@@ -31,7 +31,7 @@ from harness.cassettes.recording.matching import api_root, comparable_request, d
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Exchange, Json
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, omit
 from harness.core.text import pluralize
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.websockets import to_http_interactions
@@ -86,7 +86,7 @@ class RecordedScript:
     def apply(self, mock: Mock) -> None:
         """Script a mock with all of it; as recorded, turns may call tools that a request does not declare."""
         mock.script(*(parse_recorded_turn(turn, self.name, number) for number, turn in enumerate(self.turns, 1)))
-        if rest := {name: part for name, part in self.document.items() if name != "script"}:
+        if rest := omit(self.document, "script"):
             parse_document(rest).apply(mock)
 
 

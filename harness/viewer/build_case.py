@@ -14,7 +14,7 @@ from harness.analysis.history.tool_results import ToolResults
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.retries import find_retries
 from harness.core.exchange import Json, ToolRuns
-from harness.core.json_values import as_object, objects_in
+from harness.core.json_values import as_object, objects_in, omit
 from harness.core.text import escape_controls, shorten
 from harness.core.webhooks import WebhookDelivery
 from harness.explain.cause import (
@@ -61,7 +61,7 @@ def show_cause(cause: Cause) -> ShownCause:
 
 def show_finding(finding: ReportFinding) -> ShownFinding:
     """Convert a finding."""
-    members = {name: value for name, value in asdict(finding).items() if name not in ("id", "line")}
+    members = omit(asdict(finding), "id", "line")
     return ShownFinding(**members, rule=finding.id)
 
 

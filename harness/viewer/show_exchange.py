@@ -12,7 +12,7 @@ from harness.api.costs import find_cost_of
 from harness.api.responses import SOCKET
 from harness.core.delivery import Delivery, SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, omit
 from harness.core.secret_prefixes import HIDDEN, SECRET_HEADERS
 from harness.core.text import pluralize, shorten
 from harness.explain.turn import tried_routes
@@ -166,7 +166,7 @@ class ExchangeShower:
         message, at = (value if isinstance(value := error.get(name), str) else "" for name in ("message", "param"))
         rule = answer.rule or ""
         body = as_object(request.body)
-        settings = {name: value for name, value in body.items() if name not in NO_SETTINGS}
+        settings = omit(body, *NO_SETTINGS)
         copies = copies_of(exchange, rule, message)
         return ShownExchange(
             exchange.number,

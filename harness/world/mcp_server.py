@@ -13,6 +13,7 @@ from harness.api.tools import declared_tools
 from harness.core.delivery import Fault
 from harness.core.errors import ConfigError, ScriptError, raise_as_script_error
 from harness.core.exchange import Json
+from harness.core.json_values import pick
 from harness.core.text import show
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_call, mcp_list_tools
@@ -109,7 +110,7 @@ def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
             f"mcp({show(label)}): tools is {show(tools)}. Pass a dict: by the name of each tool its result."
         )
     own = {name: _tool_declaration(label, name, tool) for name, tool in tools.items()}
-    shown = [{"name": name, **{key: tool[key] for key in TOOL_MEMBERS if key in tool}} for name, tool in own.items()]
+    shown = [{"name": name, **pick(tool, *TOOL_MEMBERS)} for name, tool in own.items()]
     listing = mcp_list_tools(label, shown)
     if finding := check_item(listing):
         raise ConfigError(f"mcp({show(label)}): {finding.message}")

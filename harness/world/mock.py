@@ -17,6 +17,7 @@ from harness.core.account import Organization
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.json_values import without_nulls
 from harness.core.registry import named_arguments
 from harness.core.text import show
 from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS
@@ -148,7 +149,7 @@ class Mock(JournalViews):
         """
         named = {"instructions": instructions, "tools": tools, "model": model, "input": input}
         named |= {"user": user, "call_id": call_id, "agent": agent}
-        return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
+        return self.world.script.when(without_nulls(named))
 
     @named_arguments
     def route(

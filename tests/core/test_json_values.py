@@ -14,7 +14,10 @@ from harness.core.json_values import (
     is_model,
     map_strings,
     objects_in,
+    omit,
+    pick,
     strings_in,
+    without_nulls,
     write_json,
 )
 
@@ -24,6 +27,14 @@ def test_a_value_of_another_type_is_empty(value: object) -> None:
     assert as_object(value) == (value if isinstance(value, dict) else {})
     assert as_string(value) == (value if isinstance(value, str) else "")
     assert objects_in(value) == []
+
+
+def test_an_object_is_copied_in_part() -> None:
+    value: dict[str, int | None] = {"a": 1, "b": None, "c": 3}
+    assert list(pick(value, "c", "d", "a").items()) == [("c", 3), ("a", 1)]
+    assert omit(value, "a", "d") == {"b": None, "c": 3}
+    assert without_nulls(value) == {"a": 1, "c": 3}
+    assert value == {"a": 1, "b": None, "c": 3}
 
 
 def test_a_list_gives_its_objects_alone() -> None:

@@ -44,7 +44,7 @@ from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.encrypted_content import make_announced_content
 from harness.api.responses import PENDING_STATUSES
 from harness.core.exchange import Exchange, Json, SentTurn
-from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in, omit
 from harness.items.transcript import conversation_id
 
 Agent = tuple[frozenset[str], str]  # the tools and instructions of a request
@@ -150,7 +150,7 @@ class History:
     def _assumed_members(self) -> Json:
         """Return the members that a request to the only agent so far would have; empty if there are several agents."""
         last = self.replies[-1].request.body if len({*self.agents.values()}) == 1 else {}
-        return {name: value for name, value in last.items() if name not in CONTINUATION}
+        return omit(last, *CONTINUATION)
 
     def _resolve_references(self, sent: Iterable[PlacedItem]) -> Iterator[PlacedItem]:
         own: dict[str, Json] = {}

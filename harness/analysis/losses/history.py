@@ -42,7 +42,7 @@ from harness.analysis.loss import (
 )
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_string, objects_in, omit
 from harness.core.text import pluralize, quote
 from harness.items import function_call, message, web_search_call
 from harness.items.kind import CALL_OF_OUTPUT
@@ -284,7 +284,7 @@ def _find_printed_item(words: str, history: History, *, is_said: bool) -> tuple[
 
 def _find_without_id(item: Json, history: History) -> OutputItem | None:
     """Find the output item with all members of an item that has no id."""
-    members = {name: value for name, value in item.items() if name != "status"}
+    members = omit(item, "status")
     if not members.keys() - {"type"}:
         return None
     return next((output for output in history.by_id.values() if members.items() <= output.item.items()), None)

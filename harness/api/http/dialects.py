@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from harness.api.classic import omit_classic_members
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import omit
 
 PROVIDERS = ("openai", "azure", "foundry")
 PROVIDER_HOSTS = {
@@ -262,7 +263,7 @@ def add_definition(request: Request, definition: Json) -> Request:
 def _omit_foundry_members(item: Any) -> Any:
     if not isinstance(item, dict) or _FOUNDRY_MEMBERS.isdisjoint(item):
         return item
-    return {name: value for name, value in item.items() if name not in _FOUNDRY_MEMBERS}
+    return omit(item, *_FOUNDRY_MEMBERS)
 
 
 FOUNDRY_QUERY = {"GET /conversations/{conversation_id}/items": ("item_type",)}

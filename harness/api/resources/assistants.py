@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.json_values import omit, without_nulls
 
 RUN_LIFETIME = 600
 """Seconds after which a run that waits for the client expires."""
@@ -82,13 +83,9 @@ def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> J
     resources: Json = body.get("tool_resources") or {}
     if not (new := requested_stores(body)):
         return resources
-    store_ids = [make_store(store.get("file_ids", ()), {**_omit_member("file_ids", store), **expiry}) for store in new]
-    known = _omit_member("vector_stores", resources["file_search"])
+    store_ids = [make_store(store.get("file_ids", ()), {**omit(store, "file_ids"), **expiry}) for store in new]
+    known = omit(resources["file_search"], "vector_stores")
     return {**resources, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *store_ids]}}
-
-
-def _omit_member(name: str, members: Json) -> Json:
-    return {remaining: value for remaining, value in members.items() if remaining != name}
 
 
 def requested_stores(body: Json) -> Sequence[Json]:
@@ -155,7 +152,7 @@ def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> 
         "tool_choice": "auto",
         "parallel_tool_calls": True,
     }
-    run = update_from_body({name: value for name, value in body.items() if value is not None}, blank)
+    run = update_from_body(without_nulls(body), blank)
     if more := body.get("additional_instructions"):
         run["instructions"] = f"{run['instructions']}\n{more}" if run["instructions"] else more
     run["truncation_strategy"] = {**blank["truncation_strategy"], **run["truncation_strategy"]}

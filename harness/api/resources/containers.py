@@ -11,6 +11,7 @@ from weakref import proxy
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.json_values import pick
 
 CONTAINER_ID_PREFIX = "cntr_"
 """The prefix of container ids; they have 48 hex digits."""
@@ -60,7 +61,7 @@ def new_container(id: str, now: int, body: Json) -> Container:
         "name": body.get("name") or AUTO_NAME,
     }
     if policy := body.get("network_policy"):
-        made["network_policy"] = {name: policy[name] for name in ("type", "allowed_domains") if name in policy}
+        made["network_policy"] = pick(policy, "type", "allowed_domains")
     return Container(made)
 
 

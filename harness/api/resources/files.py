@@ -18,6 +18,7 @@ from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import BYTES_AS_TEXT, FileContent, InMemory, Json
 from harness.core.ids import Ids
+from harness.core.json_values import omit
 
 STORE_ID_PREFIX = "vs_"
 MODEL_PURPOSES = frozenset({"fine-tune", "fine-tune-results", "batch", "batch_output", "evals"})
@@ -216,7 +217,7 @@ class Uploads:
     def add_store(self, files: Iterable[str], members: Json, *, in_project: bool = False) -> str:
         """Create a vector store from file ids; returns its id, shorter in a project. ConfigError for an unknown id."""
         files = [*files, *self.add_assets(members)]
-        members = {name: value for name, value in members.items() if name != "configuration"}
+        members = omit(members, "configuration")
         if unknown := set(members) - set(STORE_MEMBERS):
             raise ConfigError(f"vector_store({', '.join(sorted(unknown))}=…): it has {', '.join(STORE_MEMBERS)}.")
         self._touched = True

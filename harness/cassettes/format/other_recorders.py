@@ -27,7 +27,7 @@ from harness.cassettes.format.messages import (
 )
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.json_values import as_object, as_string
+from harness.core.json_values import as_object, as_string, pick
 
 FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket", "inferred")
 """Members of a flat object that become flags of the exchange if true."""
@@ -136,7 +136,7 @@ def parse_interaction(entry: Any) -> Interaction:
         reason=as_string(as_object(response.get("status")).get("message")),
         origin=_parse_origin(entry.get("origin") if flat else members.get("origin")),
         date=next((date for date in dates if isinstance(date, str)), ""),
-        notes={name: entry[name] for name in _NOTED_MEMBERS if name in entry} if flat else EMPTY_MAPPING,
+        notes=pick(entry, *_NOTED_MEMBERS) if flat else EMPTY_MAPPING,
     )
 
 
@@ -163,7 +163,7 @@ def _flat_pair(members: Json) -> RequestAnswerPair | None:
     url = first_present(members, "urlpath", "url", "uri")
     if url is None or "method" not in members:
         return None
-    request = {name: members[name] for name in ("method", "query") if name in members}
+    request = pick(members, "method", "query")
     response = {"status": members.get("status"), "headers": members.get("responseheaders")}
     return (
         {**request, "url": url, "headers": members.get("requestheaders"), "jsonbody": members.get("request")},

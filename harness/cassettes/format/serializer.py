@@ -34,6 +34,7 @@ from harness.cassettes.format.untrusted import NotARecording, UnreadableRecordin
 from harness.core.bounded_input import max_yaml_nodes
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.json_values import omit
 
 JSON_STYLES: dict[str, Mapping[str, Any]] = {
     "compact": {"separators": (",", ":"), "ensure_ascii": False},
@@ -283,7 +284,7 @@ def _decode_bodies(parsed: Interaction, wire: Any) -> Interaction:
     wire = wire if isinstance(wire, dict) else {}
     body = _decode_body(parsed.body, parsed.headers, wire.get("request"))
     answer = _decode_body(parsed.answer, parsed.answer_headers, wire.get("answer"))
-    headers = {name: value for name, value in parsed.answer_headers.items() if name not in _ENCODING_HEADERS}
+    headers = omit(parsed.answer_headers, *_ENCODING_HEADERS)
     chunks = _split_into_chunks(answer, wire.get("arrivals") or ())
     return replace(parsed, body=body, answer_headers=headers, chunks=chunks)
 

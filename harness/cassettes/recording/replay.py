@@ -24,6 +24,7 @@ from harness.cassettes.recording.matching import (
 from harness.core.errors import COMMAND, ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.core.headers import encode_headers, normalize_headers
+from harness.core.json_values import omit
 from harness.explain.turn import changed_lines
 from harness.server.answering import non_retryable_answer
 from harness.server.transport.asgi_types import Receive, Scope, Send
@@ -161,7 +162,7 @@ class ReplayApp:
 
 def replayed_headers(interaction: Interaction) -> dict[str, str]:
     """Return the headers of a recorded answer, without those of its connection."""
-    return {name: value for name, value in interaction.answer_headers.items() if name not in CONNECTION_HEADERS}
+    return omit(interaction.answer_headers, *CONNECTION_HEADERS)
 
 
 def _pick_websocket(replay: Replay, opening: Interaction, first: str, played: set[int]) -> int:

@@ -293,7 +293,7 @@ class Masker:
             text = _UTF16_TEXT.sub(lambda found: self._mask_wide_text(found[0], depth), text)
         text = mask_forms(self._mask_known_secrets(text))
         if self.ids:
-            text = _ID.sub(self._replace_id, text)
+            text = _ID.sub(lambda found: pseudonym(found[0]) if found[0] in self.ids else found[0], text)
         if "%" in text:
             text = _PERCENT.sub(lambda found: self._mask_percent_encoded(found[0], depth), text)
         if "+" in text:
@@ -312,9 +312,6 @@ class Masker:
                 text = text.replace(spelling, mask(spelling))
         self.texts.append(text)
         return text
-
-    def _replace_id(self, found: re.Match[str]) -> str:
-        return pseudonym(found[0]) if found[0] in self.ids else found[0]
 
     def _mask_percent_encoded(self, text: str, depth: int) -> str:
         readings = ((unquote_plus, quote_plus), (unquote, quote)) if "+" in text else ((unquote, quote),)

@@ -20,6 +20,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.schema import schemas_directory
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
+from harness.core.json_values import omit
 from harness.live.conformance.questions import (
     DEFAULT_MODEL,
     ONE_MODEL,
@@ -163,7 +164,7 @@ def _export_step(case: Case) -> Json:
     if method not in ("POST", "PUT", "WS"):
         return step
     members: dict[str, Any] = {**MINIMAL_BY_OPERATION.get(case.on or CREATE_RESPONSE, {}), **(case.body or {})}
-    body = {name: value for name, value in members.items() if name not in case.absent}
+    body = omit(members, *case.absent)
     return {**step, "text": orjson.dumps(body).decode()} if _has_inexact_number(body) else {**step, "body": body}
 
 

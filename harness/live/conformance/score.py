@@ -246,7 +246,7 @@ def summary_lines(score: Score, key: str) -> Iterator[str]:
     """Yield the lines below the table: the first findings, the reasons why questions were left out, the score."""
     found = redact(score.findings, [key])
     for finding in islice(found, MAX_SHOWN):
-        yield from (_shorten(text) for text in _finding_lines(finding))
+        yield from (shorten(text, MAX_TEXT_LENGTH).replace("\n", " ") for text in _finding_lines(finding))
     if len(found) > MAX_SHOWN:
         yield f"… and {len(found) - MAX_SHOWN} more; --json FILE has them all."
     yield from (f"there is no {surface}: {why}" for surface, why in score.surfaces.items() if why)
@@ -271,7 +271,3 @@ def _finding_lines(found: Json) -> Iterator[str]:
 def _format_error(error: Json) -> str:
     members = "".join(f", {name} {error[name]}" for name in ("param", "code") if name in error)
     return f"{error.get('status')} {error.get('message')}{members}"
-
-
-def _shorten(text: str) -> str:
-    return shorten(text, MAX_TEXT_LENGTH).replace("\n", " ")

@@ -13,7 +13,7 @@ from harness.core.advice_wording import VOCABULARIES
 from harness.core.delivery import Pause, StepGate
 from harness.core.errors import HarnessError, Place, ScriptError
 from harness.core.exchange import Exchange, Json, ReceivedRequest, SentTurn
-from harness.core.json_values import as_object, objects_in
+from harness.core.json_values import as_object, objects_in, omit
 from harness.core.text import show
 from harness.explain.turn import summarize_turn
 from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object, snapshot_of, worker_of
@@ -291,7 +291,7 @@ async def decide(request: Request) -> Json:
         )
     asking = _find_asking(mock, decision["approval_request_id"])
     headers = {
-        **{name: value for name, value in asking.request.headers.items() if name != "content-length"},
+        **omit(asking.request.headers, "content-length"),
         "user-agent": USER_AGENT,
     }
     body = orjson.dumps(_next_body(asking, decision))
@@ -319,7 +319,7 @@ def _find_asking(mock: Mock, id: str) -> Exchange:
 def _next_body(asking: Exchange, decision: Json) -> Json:
     """Build the body of the next request: with the id of a stored response, or else with the whole transcript."""
     before, answered = as_object(asking.request.body), as_object(asking.answer.body)
-    body: dict[str, Any] = {name: value for name, value in before.items() if name not in _NOT_SENT_AGAIN}
+    body: dict[str, Any] = omit(before, *_NOT_SENT_AGAIN)
     if before.get("conversation") is not None:
         return body | {"input": [decision]}
     # A response that was not stored cannot be continued by its id: its transcript is sent.
@@ -327,12 +327,10 @@ def _next_body(asking: Exchange, decision: Json) -> Json:
         return body | {"input": [decision], "previous_response_id": answered.get("id")}
     given = before.get("input")
     asked = [{"role": "user", "content": given}] if isinstance(given, str) else objects_in(given)
+    # Reasoning that was not stored can only be sent back encrypted.
     output = [
-        item for item in objects_in(answered.get("output")) if item.get("type") != "reasoning" or _is_replayable(item)
+        item
+        for item in objects_in(answered.get("output"))
+        if item.get("type") != "reasoning" or item.get("encrypted_content")
     ]
     return body | {"input": [*asked, *output, decision]}
-
-
-def _is_replayable(reasoning: Json) -> bool:
-    """Return whether reasoning that was not stored can be sent back: only encrypted."""
-    return bool(reasoning.get("encrypted_content"))

@@ -25,6 +25,7 @@ from harness.api.responses import (
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
+from harness.core.json_values import omit
 from harness.endpoints.websocket_events import (
     ENVELOPE_MEMBERS,
     accepted_event,
@@ -123,7 +124,7 @@ class SocketSession:
         connection.generate = body.get("generate") is not False
         # A warm-up may leave `input` out, which no other request may.
         made: Json = {} if connection.generate else {"input": []}
-        made |= {name: value for name, value in body.items() if name not in ENVELOPE_MEMBERS}
+        made |= omit(body, *ENVELOPE_MEMBERS)
         ended = self._end_open_response(lane)
         answer = self._create_response(
             request, made if is_invalid_stream(made.get("stream")) else {**made, "stream": True}, lane

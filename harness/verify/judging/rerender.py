@@ -21,7 +21,7 @@ from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import map_strings
+from harness.core.json_values import map_strings, omit
 from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.items.transcript import conversation_id
 from harness.verify.compare import ABSENT, Difference, Profile, compare, describe_kind
@@ -319,7 +319,7 @@ def _label_ids(events: Sequence[Json]) -> dict[str, str]:
 def _mask_event(event: Json, ids: Mapping[str, str], view: ResponseView) -> Json:
     if isinstance(response := event.get("response"), dict):
         return {"response": view(response)}
-    members = {name: value for name, value in event.items() if name not in IGNORED_EVENT_MEMBERS}
+    members = omit(event, *IGNORED_EVENT_MEMBERS)
     if event["type"].endswith(".delta"):
         members.pop("logprobs", None)
     if event["type"] == ITEM_ADDED:

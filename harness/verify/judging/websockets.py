@@ -19,6 +19,7 @@ from harness.cassettes.format.messages import encode_body
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.core.exchange import Answer, Json
 from harness.core.headers import normalize_headers
+from harness.core.json_values import omit
 from harness.endpoints.websocket_events import ENVELOPE_MEMBERS, is_invalid_stream
 from harness.verify.compare import select_error_members
 from harness.verify.judging.rerender import UNORDERED_EVENTS
@@ -54,7 +55,7 @@ class SocketExchange:
     @property
     def http_events(self) -> list[Json]:
         """The server events as in an HTTP stream, without `stream_id`."""
-        return [{name: value for name, value in event.items() if name != "stream_id"} for event in self.events]
+        return [omit(event, "stream_id") for event in self.events]
 
     @property
     def is_begun(self) -> bool:
@@ -175,7 +176,7 @@ def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
 
 def to_http_request(event: Json) -> Json:
     """Build the body of the HTTP request that is equivalent to a `response.create`."""
-    members = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
+    members = omit(event, *ENVELOPE_MEMBERS)
     return members if is_invalid_stream(members.get("stream")) else {**members, "stream": True}
 
 

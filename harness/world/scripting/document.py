@@ -21,6 +21,7 @@ from harness.core.bounded_input import MAX_NESTING, find_excess
 from harness.core.delivery import Fault
 from harness.core.errors import NOWHERE, Place, ScriptError
 from harness.core.exchange import Json
+from harness.core.json_values import pick, without_nulls
 from harness.core.text import show
 from harness.ending import Ending, TurnLine
 from harness.faults import Refusal
@@ -87,7 +88,7 @@ class ScriptDocument:
         for routed in mock.world.routed[: len(mock.world.routed) - len(known)]:
             routed.place = locate(("route", f"{routed.method} {routed.path}"))
         waiting = sum(len(part.add_to(mock, locate).turns) for part in self.routes)
-        return {"turns": waiting, **{name: result for name, result in made.items() if result is not None}}
+        return {"turns": waiting, **without_nulls(made)}
 
 
 def add_route(mock: Mock, conditions: Mapping[str, Matcher]) -> Route:
@@ -133,7 +134,7 @@ def parse_route(value: Json) -> ScriptDocument:
 def _parse_route(index: int, value: Any, repeat: bool) -> ScriptedRoute:
     with errors_at(index):
         own = check_members(value, "condition", (*CONDITIONS, "script", "repeat"))
-        conditions = _parse_conditions({name: own[name] for name in CONDITIONS if name in own})
+        conditions = _parse_conditions(pick(own, *CONDITIONS))
         if not conditions or "script" not in own:
             raise InvalidData(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Add both.")
         return ScriptedRoute(conditions, _parse_turns("script", own, repeat), ("when", index, "script"))

@@ -15,7 +15,7 @@ from harness.answers.response import check_item
 from harness.core.advice_wording import render_json
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.json_values import as_object, dump_set, is_model
+from harness.core.json_values import as_object, dump_set, is_model, omit
 from harness.ending import ENDINGS, RESPONSE_LINES, TurnLine, empty, failed, incomplete, line_from_wire
 from harness.faults import FAULTS, NON_ITEM_LINES
 from harness.items import message
@@ -143,7 +143,7 @@ def _parse_text(text: str) -> TurnLine:
 def _build_line(name: str, value: Any) -> TurnLine:
     if name not in ITEMS or not isinstance(value, dict) or name == "agent_message":
         return _build_named(name, value)
-    made = _build_named(name, {member: argument for member, argument in value.items() if member not in _OF_ANY_ITEM})
+    made = _build_named(name, omit(value, *_OF_ANY_ITEM))
     assert isinstance(made, Item)  # the builder is one of an item
     if "agent" in value:
         made = by_agent(TEXT.check("agent", value["agent"]), made)

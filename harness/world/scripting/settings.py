@@ -35,6 +35,7 @@ from harness.core.advice_wording import render_json
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Answer, Json
 from harness.core.ids import Ids
+from harness.core.json_values import omit
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
 from harness.world.refusals import ANY
@@ -116,7 +117,7 @@ def _parse_tool(name: str, declared: Any) -> Any:
         error = ValueForm("a text or an object", lambda value: isinstance(value, str | dict)).check(
             "error", declared["error"]
         )
-    return {**{name: declared[name] for name in declared if name != "error"}, "result": ToolError(error)}
+    return {**omit(declared, "error"), "result": ToolError(error)}
 
 
 def _parse_files(value: Any) -> SettingChange:
@@ -159,7 +160,7 @@ def _parse_vector_store(value: Any) -> tuple[list[str], Json]:
     """Parse a vector store: its files, by name or id, and its other members."""
     given = {"files": value} if isinstance(value, list) else value
     own = check_forms(given, "member of a vector store", _VECTOR_STORE_FORMS)
-    return own.get("files", []), {member: own[member] for member in own if member != "files"}
+    return own.get("files", []), omit(own, "files")
 
 
 _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
