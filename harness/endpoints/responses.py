@@ -57,7 +57,7 @@ def _build_whole(pending: PendingResponse, prompt: Prompt, items: Sequence[Item]
     # A client that waits for the whole response gets its failure as an error, not as a response; nothing is stored.
     if ending.status == "failed" and not streams and not background:
         error = to_api_error(ending.members["error"])
-        return Answer(error.status, error.body())
+        return Answer(error.status, error.body(), expected=True)
     if background and not streams:
         return Answer(200, enqueue_response(world, pending))
     response = world.finish(pending)

@@ -149,7 +149,9 @@ def collect_findings(
             exchanges,
             losses,
             world,
-            asked=passed or bool(exchange.answer.rule and exchange.number not in unexpected),
+            asked=passed
+            or exchange.answer.expected
+            or bool(exchange.answer.rule and exchange.number not in unexpected),
             traced=exchange.number in traced,
         )
         for exchange in refused

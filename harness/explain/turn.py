@@ -45,11 +45,17 @@ def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
     if again and (hang_up := describe_hang_up(world, again.number)):
         left = f"{head} the client {hang_up} and sent it again."
         return Cause(left, number, "hang_up", where=what, sent=sent, fix=HANG_UP_FIX)
-    why = f"request {again.number} was identical and took a turn: {SAME_REQUEST}" if again else ""
+    why = _describe_repetition(again) if again else ""
     shown = [line.strip() for line in problem.shown]
     fix = " ".join(line.strip() for line in [*advice, *problem.fix.splitlines()])
     where = "\n".join(shown)
     return Cause(f"{head} {what}", number, "unanswered", where=where, sent=sent, why=why, fix=fix)
+
+
+def _describe_repetition(again: Exchange) -> str:
+    if again.status >= 400:
+        return f"request {again.number} was identical and got status {again.status}: its retry takes a turn, too"
+    return f"request {again.number} was identical and took a turn: {SAME_REQUEST}"
 
 
 def failed_causes(world: World) -> list[Cause]:
@@ -108,9 +114,10 @@ def is_same_request(exchange: Exchange, request: Request) -> bool:
 
 
 def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
-    """Find the newest exchange before `number` that answered the same request."""
+    """Find the newest exchange before `number` that answered the same request, or failed it as scripted."""
     asked = (request.method, request.path, request.body)
-    earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
+    answered = (one for one in reversed(world.exchanges) if one.status < 400 or one.answer.expected)
+    earlier = (exchange for exchange in answered if exchange.number < number)
     sent = ((exchange, exchange.request) for exchange in earlier)
     return next((exchange for exchange, before in sent if (before.method, before.path, before.body) == asked), None)
 

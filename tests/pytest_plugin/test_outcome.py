@@ -254,7 +254,8 @@ def test_linear(mock, client):
 @pytest.mark.slow
 def test_a_client_that_timed_out_and_asked_again_is_reported(run):
     result = run("""
-from harness.faults import delay
+from harness.ending import failed
+from harness.faults import delay, server_error
 
 def test_retried(mock):
     mock.script(delay(message("hi"), seconds=5))
@@ -270,9 +271,17 @@ def test_asked_twice(mock, client):
     client.responses.create(model="gpt-4.1", input="x", stream=True)
     with pytest.raises(openai.APIStatusError):
         client.responses.create(model="gpt-4.1", input="x", stream=True)
+
+@pytest.mark.parametrize("turn", [failed(), server_error()])
+def test_retried_after_an_error(mock, turn):
+    mock.script(turn)
+    with pytest.raises(openai.APIStatusError):
+        openai.OpenAI(max_retries=1).responses.create(model="gpt-4.1", input="x")
 """)
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=5)
     shown = result.stdout.str()
+    assert shown.count("  why     request 1 was identical and got status 500: its retry takes a turn, too") == 2
+    assert "2 refusals expected, 0 losses" in shown
     assert "The client hung up on request 1 after 0." in shown
     assert "POST /responses, could not be answered: the client hung up on request 1 after 0." in shown
     assert "  why     request 1 was identical and took a turn: an unread stream" in shown
