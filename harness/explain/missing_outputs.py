@@ -8,6 +8,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
 from harness.analysis.history.request import OutputItem
 from harness.core.exchange import Exchange, Json
+from harness.core.json_values import as_string
 from harness.items.kind import CALL_OF_OUTPUT
 from harness.items.transcript import APPROVAL_REQUEST, APPROVAL_RESPONSE
 
@@ -25,6 +26,7 @@ class UnpairedItem(NamedTuple):
     The place is `input` if the item comes from an earlier response or a conversation. `origin` is the output item that
     made the call; `other_kind` the type of a call that has the `call_id` of this output, but takes another kind of
     output. An output `is_second` if another one answers its call, a call if another one has its id and its output.
+    `output_of_id` is the place of an output that names the `id` of this call in place of its `call_id`.
     """
 
     place: str
@@ -32,6 +34,7 @@ class UnpairedItem(NamedTuple):
     origin: OutputItem | None
     other_kind: str = ""
     is_second: bool = False
+    output_of_id: str = ""
 
     @property
     def call_id(self) -> str | None:
@@ -75,11 +78,14 @@ def describe_origin(origin: OutputItem | None) -> str:
 def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[UnpairedItem]:
     outputs = Counter(key for _, item in placed for key in _answered_calls(item))
     answered = set(outputs)
+    answers = {answered_id(item): place for place, item in placed}
     for place, item in placed:
         if not (id := client_call_id(item)) or item.get("async"):
             continue
         if not outputs[key := (item_type(item), id)]:
-            yield UnpairedItem(place, item, find_origin(history, id), is_second=key in answered)
+            origin = find_origin(history, id)
+            output_of_id = answers.get(as_string(origin.item.get("id")), "") if origin else ""
+            yield UnpairedItem(place, item, origin, is_second=key in answered, output_of_id=output_of_id)
         # An output answers one call; a response and the call that it led to answer one approval request.
         elif key[0] != APPROVAL_REQUEST:
             outputs[key] -= 1
@@ -114,7 +120,10 @@ def _describe_open_calls(calls: Sequence[UnpairedItem]) -> str:
         if calls[0].is_second:
             verb = f"repeats a `call_id` whose only {missing} is that of an earlier call: send each call once"
         else:
-            verb = f"has no {missing} in this request"
+            misnamed = calls[0].output_of_id
+            verb = f"has no {missing} in this request" + (
+                f": {misnamed} names its `id`, not `call_id`" if misnamed else ""
+            )
         return f"{calls[0].place}: {listed}{'' if calls[0].origin else ','} {verb}"
     places = ", ".join(dict.fromkeys(call.place for call in calls))
     noun = "approval requests" if calls[0].is_approval else "calls"

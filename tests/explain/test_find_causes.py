@@ -148,7 +148,7 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
         "other",
         "          fault of a field.",
         '  sent    input[1].bogus = {"a": 1}',
-        "  fix     Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
+        "  fix     Remove the member, which an SDK may have added (`parsed`), or send its new form (`max_output_tokens`).",
         "  manual  responses-harness manual a-request-was-refused",
         "",
         '  1  agent 1  user "hi"',

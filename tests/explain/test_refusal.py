@@ -64,6 +64,20 @@ def test_a_call_without_output_is_traced_to_the_exchange_that_made_it(world, ask
     assert why(world).startswith("input[1]: function_call deploy (call_1) from exchange 1 has no output")
 
 
+def test_an_output_that_names_the_id_of_its_call_is_said_to(world, ask):
+    world.script(function_call("deploy", {}, call_id="call_1"))
+    first = ask("Ship v2.", tools=TEAM)
+    given, chained = output(first["output"][0]["id"]), first["id"]
+    told = (
+        "function_call deploy (call_1) from exchange 1 has no output in this request: {} names its `id`, not `call_id`"
+    )
+    ask([given], previous_response_id=chained)
+    assert why(world) == f"input: {told.format('input[0]')}"
+    ask([USER, *first["output"], given])
+    assert why(world) == f"input[1]: {told.format('input[2]')}"
+    assert [lost.loss for lost in world.losses] == []
+
+
 def test_a_call_or_an_output_too_many_is_named_as_such(world, ask):
     call = {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}
     ask([USER, call, call, output()])

@@ -17,7 +17,8 @@ PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")
 """What programs print for a value that is not a string."""
 PRINTED_OBJECT = re.compile(
     r"\[object (?:Object|Promise|Function|AsyncFunction|Generator|AsyncGenerator)\]"
-    r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|[\w.]+ object)\b[^<>]* at 0x[0-9a-f]+>"
+    r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|(?:[\w.]|<locals>)+ object)\b"
+    r"(?:[^<>]|<locals>|<lambda>)* at 0x[0-9a-f]+>"
     r"|#<[\w:]+:0x[0-9a-f]+[^<>]*>"
 )
 """Matches what programs print for a promise, a coroutine or an object instead of its value."""

@@ -268,6 +268,8 @@ _PRINTED_CONTENT = re.compile(
         for text in (
             "[object Promise]",
             "<coroutine object deploy at 0x7f3c2a1b>",
+            "<coroutine object Shop.deploy.<locals>.retry at 0x7f3c2a1b>",
+            "<function tools.<locals>.<lambda> at 0x7f3c2a1b>",
             "<shop.orders.Order object at 0x7f3c2a1b>",
             "<bound method Shop.deploy of a shop at 0x7f3c2a1b>",
             "[<agents.TextContent object at 0x7f8e7c1c>, <agents.TextContent object at 0x7f8e7c2d>]",

@@ -60,7 +60,8 @@ _CONVERSATIONS_ALONE = (
         # Assumed: as with an agent.
         after(CREATE_PROJECT_CONVERSATION, Case({"model": "gpt-4o", "conversation": "{0.id}"}, on=ON_FOUNDRY)),
     ],
-    fix="Add the member that `param` names.",
+    fix="Add the member that `param` names, beside `type`: nothing is nested in `function` or `json_schema`, as in Chat "
+    "Completions.",
 )
 def missing_required_parameter() -> None:
     """Required members must be present.
@@ -93,7 +94,7 @@ def missing_required_parameter() -> None:
         # Recorded 2026-07-01 of a Python client of Foundry: Azure/azure-sdk-assets.
         Case({"input": "hi", "agent_session_id": "session-1"}, on=ON_AGENT),
     ],
-    fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
+    fix="Remove the member, which an SDK may have added (`parsed`), or send its new form (`max_output_tokens`).",
 )
 def unknown_parameter() -> None:
     """Unknown members are refused, at the top level before any other fault of a field.
