@@ -160,7 +160,7 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
 def test_a_cause_that_the_failure_contains_is_not_repeated(world, post):
     post({"input": "hi"})
     causes = find_suspects(world)
-    told = render_section(world, causes, told=f"Failed: {render_causes(causes, world.vocabulary)}")
+    told = render_section(world, causes, shown=f"Failed: {render_causes(causes, world.vocabulary)}")
     assert told.splitlines() == ['  1  agent 1  user "hi"', "              → refused, see above"]
 
 
