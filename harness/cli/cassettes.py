@@ -55,7 +55,7 @@ def cassettes(options: CassettesOptions) -> None:
 
     listed = list(list_cassettes(options.paths or [Path("cassettes")], date.today(), options.stale_after))
     if not listed:
-        raise ConfigError("no cassette found: pass the paths of recordings, or of their folders.")
+        raise NotARecording("no cassette found: pass the paths of recordings, or of their folders.")
     if options.as_json:
         print_json([{**asdict(cassette), "file": cassette.file.as_posix()} for cassette in listed])
     else:

@@ -14,6 +14,7 @@ import typer
 
 import harness.foundry  # noqa: F401  (registers every rule)
 from harness.api.http.dialects import parse_upstream
+from harness.cassettes.format.untrusted import NotARecording
 from harness.cli.program import (
     ExitCode,
     Options,
@@ -24,10 +25,9 @@ from harness.cli.program import (
     print_text,
     progress,
 )
-from harness.core.errors import ConfigError
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, shorten
-from harness.live.paced import Budget, LiveApi, Sender
+from harness.live.paced import Budget, LiveApi, Sender, UpstreamError
 from harness.live.resend import CONTINUES_LOST_ANSWER, ResentExchange, plan_resending, resend
 
 LONG_WAIT = 2.0
@@ -58,11 +58,11 @@ class DriftOptions(LiveOptions):
 
 
 def make_sender(options: LiveOptions) -> Sender:
-    """Create the client of the live API with the key from the environment; ConfigError without a key."""
+    """Create the client of the live API with the key from the environment; UpstreamError without a key."""
     live = parse_upstream(options.upstream)
     name = options.key_env or KEY_BY_DIALECT[live.dialect]
     if not (key := os.environ.get(name, "").strip()):
-        raise ConfigError(f"no key for {live.origin}: set {name}, or name another variable with --key-env.")
+        raise UpstreamError(f"no key for {live.origin}: set {name}, or name another variable with --key-env.")
     return Sender(LiveApi(live, key), sleep=_wait_with_notice)
 
 
@@ -82,16 +82,16 @@ def print_left_out(fresh: int, left_out: Mapping[str, int]) -> None:
 
 
 def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
-    """Show the cost and ask for confirmation; ConfigError without a terminal and without --yes."""
+    """Show the cost and ask for confirmation; UpstreamError without a terminal and without --yes."""
     print_text(f"{sender.live.upstream.origin}: {cost}", err=True)
     if yes:
         return
     try:
         agreed = typer.confirm("Continue?", err=True)
     except typer.Abort:
-        raise ConfigError("nothing was sent: there is no terminal to confirm this cost. Pass --yes.") from None
+        raise UpstreamError("nothing was sent: there is no terminal to confirm this cost. Pass --yes.") from None
     if not agreed:
-        raise ConfigError("nothing was sent.")
+        raise UpstreamError("nothing was sent.")
 
 
 def with_progress(several: Sequence[Any], what: str) -> Iterator[Any]:
@@ -119,7 +119,7 @@ def drift(options: DriftOptions) -> None:
     planned = plan_resending(options.paths or [Path("cassettes")], sender.live.upstream.dialect)
     if not planned.conversations:
         why = "; ".join(f"{times} left out: {why}" for why, times in planned.left_out.items())
-        raise ConfigError(f"no recorded request can be sent again. {why or 'Pass the paths of recordings.'}")
+        raise NotARecording(f"no recorded request can be sent again. {why or 'Pass the paths of recordings.'}")
     print_left_out(0, planned.left_out)
     confirm_cost(planned.cost, sender, options.yes)
     resent: list[ResentExchange] = []
@@ -136,7 +136,7 @@ def drift(options: DriftOptions) -> None:
         elif resent:
             _print_drift(resent)
     if all(exchange.why for exchange in resent):
-        raise ConfigError("nothing was compared: no exchange that was sent again has two answers to compare.")
+        raise NotARecording("nothing was compared: no exchange that was sent again has two answers to compare.")
     raise typer.Exit(ExitCode.FOUND if any(exchange.found for exchange in resent) else ExitCode.OK)
 
 

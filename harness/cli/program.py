@@ -301,7 +301,7 @@ class Options:
         return {
             name: parameter.opts[0]
             if parameter.param_type_name == "option"
-            else str(getattr(parameter, "metavar", name))
+            else str(getattr(parameter, "metavar", name)).rstrip(".")
             for name, parameter in written.items()
             if (source := sources[name]) is not None and source.name == "COMMANDLINE"
         }

@@ -16,6 +16,7 @@ from typing import IO, Any, NoReturn
 import typer
 from orjson import OPT_INDENT_2, dumps
 
+from harness.cassettes.format.untrusted import NotARecording
 from harness.cli.program import (
     ExitCode,
     Options,
@@ -27,10 +28,11 @@ from harness.cli.program import (
     print_text,
     progress,
 )
-from harness.core.errors import COMMAND, ConfigError
+from harness.core.errors import COMMAND
 from harness.live.conformance import score as score_output
 from harness.live.conformance.examine_server import examine_server
 from harness.live.conformance.questions import DEFAULT_MODEL
+from harness.live.paced import UpstreamError
 from harness.overrides.project_file import find_unused, load_overrides
 from harness.report.forecast import Outlook, outlook_lines
 from harness.report.formats import FORMATS, check_writable, is_page, write_report
@@ -147,7 +149,7 @@ def _exit_by(tally: Tally, why: str, *, ahead: bool) -> NoReturn:
     if not why:
         raise typer.Exit(ExitCode.FOUND if ahead or not tally.is_clean else ExitCode.OK)
     if tally.is_clean:
-        raise ConfigError(why)
+        raise NotARecording(why)
     print_note(why)
     raise typer.Exit(ExitCode.FOUND)
 
@@ -206,12 +208,12 @@ def _verify_server(options: VerifyOptions) -> None:
     if not score.is_clean:
         raise typer.Exit(ExitCode.FOUND)
     if why := score_output.explain_nothing_asked(score):
-        raise ConfigError(why)
+        raise UpstreamError(why)
 
 
 def _server_key(name: str) -> str:
     if not (key := os.environ.get(name, "").strip()):
-        raise ConfigError(f"--key-env {name}: the variable is not set. Set it to the key of the server.")
+        raise UpstreamError(f"--key-env {name}: the variable is not set. Set it to the key of the server.")
     return key
 
 

@@ -14,7 +14,7 @@ import typer
 from harness.cli import COMMANDS
 from harness.cli.drift import confirm_cost
 from harness.cli.program import ExitCode, exit_with_problem
-from harness.core.errors import ConfigError
+from harness.live.paced import UpstreamError
 from tests.support.checked import accept_everything
 from tests.support.command_line import run_cli
 from tests.support.processes import spawn
@@ -127,7 +127,7 @@ def test_a_full_disk_is_no_crash(number: int, ends: type[Exception], capsys: pyt
 def test_who_declines_the_cost_has_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
     sender = type("Sender", (), {"live": type("Live", (), {"upstream": type("Upstream", (), {"origin": "http://x"})})})
-    with pytest.raises(ConfigError, match="nothing was sent"):
+    with pytest.raises(UpstreamError, match="nothing was sent"):
         confirm_cost("1 call", sender, False)  # type: ignore[arg-type]
 
 
