@@ -258,10 +258,10 @@ def check_options(options: ServeOptions) -> None:
 
         find_coding_agent(options.coding_agent)
     options.deployment.check(options.script)
-    if options.command and options.deployment.is_shared:
+    if options.command and options.deployment.store != MEMORY:
         raise typer.BadParameter("a COMMAND has its own mock: --store is only for servers without a COMMAND.")
     _check_webhooks(options.webhooks)
-    if "store_seconds" in given and not options.deployment.is_shared:
+    if "store_seconds" in given and options.deployment.store == MEMORY:
         raise typer.BadParameter("--store-seconds applies only to a shared --store, redis://HOST:PORT/NUMBER.")
     check_observers(options.log, metrics=options.metrics, otel=options.otel)
     if options.command and options.metrics:

@@ -38,11 +38,6 @@ class Deployment:
     settings: Mapping[str, object] | None = None
     worlds: int | None = None
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether Worlds are in a store that servers share."""
-        return self.store != MEMORY
-
     def check(self, script: Path | None) -> None:  # noqa: ARG002
         """Raise ConfigError for options that do not go together, or not with this script."""
         if self.prefix:

@@ -28,7 +28,7 @@ def test_worlds_are_kept_in_memory() -> None:
     kept = find_deployment("memory")()
     kept.check(Path("script.py"))
     limits = Limits(exchanges=5, responses=6, worlds=10)
-    assert (kept.is_shared, kept.limits_of_mock(limits), kept.api_type) == (False, limits, MockApi)
+    assert (kept.store, kept.limits_of_mock(limits), kept.api_type) == ("memory", limits, MockApi)
     assert type(kept.make_app(MockApi(), LOOPBACK_ACCESS)) is App
 
 

@@ -56,23 +56,27 @@ def is_typed(item: Json) -> bool:
 
 def is_hosted(item: Json) -> bool:
     """Return whether an item shows what the API itself has executed: a call, its result or a list of tools."""
-    is_thought = item_type(item) in ("reasoning", "compaction")
-    return is_typed(item) and not (is_thought or client_call_id(item) or answered_id(item))
+    kind = item_type(item)
+    if kind in (MESSAGE, "reasoning", "compaction") or kind not in ITEMS:
+        return False
+    return not (client_call_id(item) or answered_id(item))
 
 
 def client_call_id(item: Json) -> str:
     """Return the `call_id` of a call that the client executes, or the id of an approval request; else empty."""
-    if item_type(item) == APPROVAL_REQUEST:
+    kind = item_type(item)
+    if kind == APPROVAL_REQUEST:
         return as_string(item.get("id"))
-    is_client_call = item_type(item) in CLIENT_CALL_NAMES and item.get("execution") != "server"
+    is_client_call = kind in CLIENT_CALL_NAMES and item.get("execution") != "server"
     return as_string(item.get("call_id")) if is_client_call else ""
 
 
 def answered_id(item: Json) -> str:
     """Return the id of the call or approval request that an item answers; empty for other items."""
-    if item_type(item) == APPROVAL_RESPONSE:
+    kind = item_type(item)
+    if kind == APPROVAL_RESPONSE:
         return as_string(item.get("approval_request_id"))
-    return answered_call_id(item) or "" if item_type(item) in CALL_OF_OUTPUT else ""
+    return answered_call_id(item) or "" if kind in CALL_OF_OUTPUT else ""
 
 
 def message_text(item: Json) -> str:

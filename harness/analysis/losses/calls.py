@@ -277,15 +277,11 @@ def find_hosted(request: HistoryRequest, history: History) -> Iterator[tuple[str
 
 def changed_member(original: Json, sent: Json) -> str:
     """Return the name of the first member in which two calls differ; empty if they agree."""
-    members = ("type", *CONTENT_MEMBERS)
-    return next(
-        (
-            name
-            for name in members
-            if original.get(name) is not None and not _agree(_parse(original[name]), _parse(sent.get(name)))
-        ),
-        "",
-    )
+    for name in ("type", *CONTENT_MEMBERS):
+        was, now = original.get(name), sent.get(name)
+        if was is not None and was != now and not _agree(_parse(was), _parse(now)):
+            return name
+    return ""
 
 
 def content_of(call: Json) -> str:
