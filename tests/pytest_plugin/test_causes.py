@@ -2,6 +2,7 @@
 
 import gc
 
+import openai
 import pytest
 
 from harness.pytest_plugin.causes import close_not_started
@@ -109,12 +110,13 @@ async def test_it(mock, async_openai_client):
 """).assert_outcomes(passed=1)
 
 
-def test_the_shorter_names_are_the_same_clients(run: Run) -> None:
-    run("""
-def test_it(client, openai_client, async_client, async_openai_client):
-    assert client is openai_client and isinstance(client, openai.OpenAI)
-    assert async_client is async_openai_client and isinstance(async_client, openai.AsyncOpenAI)
-""").assert_outcomes(passed=1)
+def test_the_shorter_names_are_the_same_clients(
+    client: object, openai_client: object, async_client: object, async_openai_client: object
+) -> None:
+    assert client is openai_client
+    assert isinstance(client, openai.OpenAI)
+    assert async_client is async_openai_client
+    assert isinstance(async_client, openai.AsyncOpenAI)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 import os
 import sys
 
+import openai
 import pytest
 
+from harness.items import message
 from tests.support.inner_run import Run
 from tests.support.slow import slow_except_every
 
@@ -65,21 +67,19 @@ def test_second():
 """).assert_outcomes(passed=2)
 
 
-def test_the_clients_send_each_request_once(run):
-    run("""
-def test_sync(mock, client):
+def test_the_client_sends_each_request_once(mock, client):
     mock.organization(failing=True)
     with pytest.raises(openai.InternalServerError):
         client.responses.create(model="gpt-4.1", input="x")
     assert len(mock.exchanges) == 1
 
+
 @pytest.mark.asyncio
-async def test_async(mock, async_client):
+async def test_the_asynchronous_client_sends_each_request_once(mock, async_client):
     mock.organization(failing=True)
     with pytest.raises(openai.InternalServerError):
         await async_client.responses.create(model="gpt-4.1", input="x")
     assert len(mock.exchanges) == 1
-""").assert_outcomes(passed=2)
 
 
 def test_two_tests_share_nothing(run):
@@ -99,19 +99,16 @@ def test_second(mock, client):
 """).assert_outcomes(passed=2)
 
 
-def test_two_keys_share_nothing(run):
-    run("""
-def test_two(mock, client, mock_server):
+def test_two_keys_share_nothing(mock, client, mock_server):
     other = mock_server.api.open("sk-other", "other", mock_server.base_url)
     mock.script(message("one"))
     other.script(message("two"))
-    second = openai.OpenAI(api_key="sk-other")
-    one = client.responses.create(model="gpt-4.1", input="x")
-    assert second.responses.create(model="gpt-4.1", input="x").output_text == "two"
-    with pytest.raises(openai.NotFoundError):
-        second.responses.retrieve(one.id)
+    with openai.OpenAI(api_key="sk-other") as second:
+        one = client.responses.create(model="gpt-4.1", input="x")
+        assert second.responses.create(model="gpt-4.1", input="x").output_text == "two"
+        with pytest.raises(openai.NotFoundError):
+            second.responses.retrieve(one.id)
     assert (len(mock.exchanges), len(other.exchanges)) == (1, 2)
-""").assert_outcomes(passed=1)
 
 
 def test_the_key_of_a_test_that_has_ended_is_refused(run):

@@ -1,7 +1,13 @@
 """A refusal that nobody asked for fails its test; one that the test expects, provokes or catches does not."""
 
+from contextlib import suppress
+
+import httpx
+import openai
 import pytest
 
+from harness.ending import failed
+from harness.faults import rate_limit, server_error
 from harness.world.mock import Mock
 from tests.support.slow import slow_except
 
@@ -231,13 +237,9 @@ class TestCase(unittest.TestCase):
 """).shows("contract: *, 9 refusals expected, *", passed=9)
 
 
-def test_an_error_of_raw_http_counts_as_caught_when_it_carries_the_answer(run):
-    run("""
-def test_it(mock):
-    import httpx
+def test_an_error_of_raw_http_counts_as_caught_when_it_carries_the_answer(mock):
     with pytest.raises(httpx.HTTPStatusError):
         httpx.get(mock.base_url + "/x", headers={"authorization": f"Bearer {mock.api_key}"}).raise_for_status()
-""").assert_outcomes(passed=1)
 
 
 def test_another_error_that_the_test_catches_excuses_no_refusal(run):
@@ -251,16 +253,11 @@ def test_it(mock):
 """).shows(REFUSED, "*1 refusal expected, 1 unexpected*", failed=1)
 
 
-def test_a_scripted_fault_was_asked_for(run):
-    run("""
-from harness.faults import rate_limit, server_error
-from harness.ending import failed
-
 @pytest.mark.parametrize("turn", [rate_limit(), server_error(), failed("server_error")])
-def test_it(mock, turn):
+def test_a_scripted_fault_was_asked_for(turn, mock, client):
     mock.script(turn)
-    swallow()
-""").assert_outcomes(passed=3)
+    with suppress(openai.OpenAIError):
+        client.responses.create(model="gpt-4.1", input="x")
 
 
 ACCOUNT = """

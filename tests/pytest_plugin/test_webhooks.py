@@ -1,5 +1,6 @@
 """A test whose receiver of webhooks does something wrong fails, and says what, where and how to fix it."""
 
+import openai
 import pytest
 
 from tests.support.slow import slow_except_every
@@ -126,8 +127,6 @@ async def test_it(mock):
 """).assert_outcomes(passed=1)
 
 
-def test_the_secret_is_in_the_environment_of_each_test(run):
-    run("""
-def test_it(mock):
-    assert openai.OpenAI().webhook_secret == mock.webhooks("http://localhost:9/hook").secret
-""").assert_outcomes(passed=1)
+def test_the_secret_is_in_the_environment_of_each_test(mock):
+    with openai.OpenAI() as client:
+        assert client.webhook_secret == mock.webhooks("http://localhost:9/hook").secret
