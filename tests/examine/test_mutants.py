@@ -10,7 +10,7 @@ from harness.examine.adapter import Mode, modes_of
 from harness.examine.case import AREAS, CASES, ClientCase
 from tests.examine.mutants.mutant import MUTANTS, Mutant
 from tests.examine.reference.client import ReferenceClient, ReferenceSession
-from tests.examine.reference.in_process import Bench, open_bench
+from tests.examine.reference.in_process import LONGEST, Bench, open_bench
 
 DOMINATED = {
     *("agents/approval-one", "agents/hand-off", "agents/hand-off-then-call"),
@@ -78,10 +78,11 @@ NOT_EXECUTED = {
 """Cases with tools of which none is executed, or only in place of a call that no client can execute."""
 
 
-@pytest.mark.parametrize("area", AREAS)
-def test_a_tool_that_is_executed_twice_is_a_failure(area, bench):
+@pytest.mark.parametrize("of", [*AREAS, pytest.param(LONGEST, marks=pytest.mark.slow)])
+def test_a_tool_that_is_executed_twice_is_a_failure(of, bench):
     client = ReferenceClient(RunsTwice)
-    cases = [case for case in CASES.values() if case.area == area and case.task.tools]
+    with_tools = [case for case in CASES.values() if case.task.tools]
+    cases = [case for case in with_tools if of == (LONGEST if case.id == LONGEST else case.area)]
     cells = bench.run_each([(case, next(iter(modes_of(case, client.declare())))) for case in cases], client)
     assert {cell.case for cell in cells if cell.verdict == "pass"} <= NOT_EXECUTED
 

@@ -335,6 +335,7 @@ class TestAWrongServer:
         assert "conversation" not in small.claims
         assert small.left_out["the server was asked too often (429)"] > 0
 
+    @pytest.mark.slow
     def test_json_of_any_form_is_a_finding_never_a_crash(self) -> None:
         bodies = itertools.cycle([b"[]", b'{"output": 3, "id": null}', b'{"output": [1, null], "usage": 7}'])
         with server(lambda method, path, headers, raw: (200, JSON, next(bodies))) as url:

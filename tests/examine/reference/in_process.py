@@ -16,6 +16,9 @@ from harness.examine.tool_server import ToolServer, serve_tools
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 
+LONGEST = "tools/turns-of-many-calls"
+"""The case with the most calls: to judge what a client sends of it takes as long as all others of its area."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
