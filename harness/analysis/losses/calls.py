@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Set
+from itertools import takewhile
 from typing import Any
 
 from harness.analysis.history.history import History
@@ -206,6 +207,33 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
     if (name := as_string(original.item.get("name"))) in before.tool_names:
         return name in request.tool_names
     return history.is_same_agent(before, request)
+
+
+@loss(
+    message="{what} from exchange {said} and its output are missing from a history that has the answer to them",
+    fix="Store calls and their outputs with the answer, or the model does not know what it did, and may do it again.",
+    strict=True,
+    unless=["call-dropped"],
+    loses=asks("P > C | P C O > A | P A N; P > C | P C O > C2 | P C O C2 O2 > A | P A N"),
+    keeps=[
+        *asks(
+            "P > C | P C O > A | P C O A N; P > C | P C O > A | N; P > C | P C O > C2 | P C O C2 O2 > A | P C2 O2 A N"
+        ),
+        ask("P > C", "P C O > A", "P A N", by=("plan", "plan", "review")),
+        ask("P > A", "P A N"),
+    ],
+)
+def call_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A history has an answer, but none of the calls that led to it; many clients keep only what was said."""
+    if request.is_chained or request.is_compacted:
+        return
+    here = {id for _, id, _ in request.calls}
+    for place, item in request.assistant_messages:
+        if (answer := history.find_original(item)) and history.is_same_agent(answer.reply.request, request):
+            made = takewhile(lambda key: key[0] != "user", reversed(answer.reply.request.item_keys))
+            ids = [id for kind, id in made if kind == "call"]
+            if ids and here.isdisjoint(ids) and (original := history.find_call(ids[-1])):
+                yield original.lost(place)
 
 
 @loss(

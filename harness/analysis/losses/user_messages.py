@@ -153,18 +153,31 @@ def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iter
 
 
 @loss(
-    message="the user's {what} appears twice in a row after exchange {said}",
-    fix="Append a user message to the history only once, unless the user sent it twice.",
+    message="the {role}'s {what} appears twice in a row after exchange {said}",
+    fix="Append a message to the history only once, unless the user sent it twice, and instructions in one place.",
     strict=True,
-    loses=[ask("P > A", "P A N N")],
-    keeps=[ask("P > A", ["P A", user("no"), user("no")]), ask("P > A", "P A P")],
+    unless=["prompt-doubled"],
+    loses=[
+        ask("P > A", "P A N N"),
+        ask([_RULES, _RULES, "P > A"], [_RULES, _RULES, "P A N"]),
+        ask([_RULES, "P > A"], [_RULES, "P A N"], instructions="You run operations."),
+    ],
+    keeps=[
+        ask("P > A", ["P A", user("no"), user("no")]),
+        ask("P > A", "P A P"),
+        ask([_RULES, "P > A"], [_RULES, "P A", _RULES, "N"], instructions="You plan."),
+    ],
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """User messages appear twice in a row, and no other request shows whether the user sent it twice."""
+    """User messages or instructions appear twice in a row, and no other request shows whether that is meant."""
     for length, place, item in _find_repeated_prompts(request):
         known = history.by_input.get(request.digests[length])
         if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
-            yield facts_about(place, history.replies[-1].number, item)
+            yield facts_about(place, history.replies[-1].number, item, role="user")
+    leading = _leading_instructions(request) if history.replies else ()
+    for (text, _), (again, (place, item)) in pairwise(leading):
+        if text == again and len(text) >= SHORTEST_REPEATED:
+            yield facts_about(place, history.replies[-1].number, item, role=as_string(item.get("role")))
 
 
 @loss(
