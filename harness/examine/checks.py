@@ -65,12 +65,12 @@ def runs_at_most(seen: ObservedRun, count: int) -> Iterator[str]:
 @check
 def outputs(seen: ObservedRun, *parts: str) -> Iterator[str]:
     """Check the outputs that the model got for its calls, in order: each contains its part."""
-    got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
+    got = [read_output(value) for call in seen.mock.calls for _, value in call.outputs]
     if len(got) != len(parts) or not all(part in output for part, output in zip(parts, got, strict=True)):
         yield f"the model got {_quote_all(got)} for its calls; expected {_quote_all(list(parts))}"
 
 
-def _read_output(value: Any) -> str:
+def read_output(value: Any) -> str:
     """Return the text of an output, followed, if it is JSON, by the same without escapes."""
     text = value if isinstance(value, str) else "".join(str(part.get("text", "")) for part in value)
     try:
@@ -219,7 +219,7 @@ def _list_calls(calls: list[ToolCall]) -> str:
 def repeats_nothing(seen: ObservedRun) -> Iterator[str]:
     """Check that each request has each prompt so far once, or only the new one if the API keeps the state."""
     replays = seen.task.state in ("replay", "stateless")
-    for exchange in _accepted(seen):
+    for exchange in accepted(seen):
         texts = [_text_of(item) for item in _items(exchange) if item.get("role") == "user"]
         last = max((seen.task.prompts.index(text) for text in texts if text in seen.task.prompts), default=None)
         # A request within a tool loop may have no prompt at all, for example with `previous_response_id`.
@@ -234,10 +234,10 @@ def repeats_nothing(seen: ObservedRun) -> Iterator[str]:
 @check
 def continues(seen: ObservedRun) -> Iterator[str]:
     """Check that each request names the previous response, or that all name the same conversation."""
-    accepted = _accepted(seen)
-    named = [_session_of(exchange.request.body) for exchange in accepted]
+    exchanges = accepted(seen)
+    named = [_session_of(exchange.request.body) for exchange in exchanges]
     if seen.task.state == "chain":
-        wanted: list[Any] = [None, *(exchange.answer.body["id"] for exchange in accepted[:-1])]
+        wanted: list[Any] = [None, *(exchange.answer.body["id"] for exchange in exchanges[:-1])]
     else:
         wanted = named[:1] * len(named) if named and named[0] else ["a conversation"]
     if named != wanted and seen.task.state in ("chain", "conversation"):
@@ -247,7 +247,7 @@ def continues(seen: ObservedRun) -> Iterator[str]:
 @check
 def stores_nothing(seen: ObservedRun) -> Iterator[str]:
     """Check that each request has `store: false` and names no response or conversation."""
-    for exchange in _accepted(seen):
+    for exchange in accepted(seen):
         if exchange.request.body.get("store") is not False or _session_of(exchange.request.body):
             yield f"request {exchange.number} has the response stored, or continues a stored one"
 
@@ -255,15 +255,15 @@ def stores_nothing(seen: ObservedRun) -> Iterator[str]:
 @check
 def keeps_instructions(seen: ObservedRun) -> Iterator[str]:
     """Check that each request has the instructions of the task."""
-    for exchange in _accepted(seen):
-        if seen.task.instructions not in _instructions_of(exchange):
+    for exchange in accepted(seen):
+        if seen.task.instructions not in instructions_of(exchange):
             yield f"request {exchange.number} lacks the instructions {quote(seen.task.instructions)}"
 
 
 @check
 def compacts(seen: ObservedRun, *gone: str) -> Iterator[str]:
     """Check that the last request has a compaction item, and none of these assistant texts."""
-    items = [item for exchange in _accepted(seen)[-1:] for item in _items(exchange)]
+    items = [item for exchange in accepted(seen)[-1:] for item in _items(exchange)]
     if not any(item.get("type") == "compaction" for item in items):
         yield "the last request has no compaction item"
     texts = [_text_of(item) for item in items if item.get("role") == "assistant"]
@@ -291,7 +291,7 @@ def keeps_reasoning(seen: ObservedRun) -> Iterator[str]:
 @check
 def kept_apart(seen: ObservedRun, instructions: str, *texts: str) -> Iterator[str]:
     """Check that the agent with these instructions has sent requests, all without these texts."""
-    own = [accepted for accepted in _accepted(seen) if instructions in _instructions_of(accepted)]
+    own = [exchange for exchange in accepted(seen) if instructions in instructions_of(exchange)]
     if not own:
         yield f"no request came with the instructions {quote(instructions)}"
     for exchange in own:
@@ -299,12 +299,14 @@ def kept_apart(seen: ObservedRun, instructions: str, *texts: str) -> Iterator[st
         yield from (f"request {exchange.number} of that agent holds {quote(text)}" for text in texts if text in sent)
 
 
-def _instructions_of(exchange: Exchange) -> str:
+def instructions_of(exchange: Exchange) -> str:
+    """Return the instructions of a request, with those of its system and developer messages."""
     leading = [_text_of(item) for item in _items(exchange) if item.get("role") in ("system", "developer")]
     return "\n".join([exchange.request.body.get("instructions") or "", *leading])
 
 
-def _accepted(seen: ObservedRun) -> Sequence[Exchange]:
+def accepted(seen: ObservedRun) -> Sequence[Exchange]:
+    """Return the requests to the model that were accepted."""
     return [exchange for exchange in seen.exchanges if asks_model(exchange.request) and exchange.status == 200]
 
 

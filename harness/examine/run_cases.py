@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,11 +16,12 @@ from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
 from harness.api.http.dialects import API_ROOTS
 from harness.core.exchange import Exchange
-from harness.core.text import pluralize, quote, shorten
+from harness.core.text import quote, shorten
 from harness.examine.adapter import Declaration, Mode, modes_of
 from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun, select_entries
 from harness.examine.checks import RAN
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
+from harness.examine.every_case import find_repeated_runs, find_unmet
 from harness.examine.results import FIX, Cell, ClientResult, Verdict, name_cell
 from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import ToolServer, serve_tools
@@ -47,16 +47,9 @@ def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
         yield f"{cause.what}\n{FIX}{cause.fix}" if cause.fix else cause.what
     found = [reason for check in case.checks for reason in check(seen)]
     yield from found
+    yield from find_unmet(seen)
     if not any(reason.startswith(RAN) for reason in found):
-        yield from _find_repeated_runs(seen)
-
-
-def _find_repeated_runs(seen: ObservedRun) -> Iterator[str]:
-    """Yield the tools that ran more often than the model called them, whatever a case is about."""
-    called = Counter(call.name for call in seen.mock.calls)
-    for name, count in Counter(run.name for run in seen.executions).items():
-        if 0 < called[name] < count:
-            yield f"{RAN}{name}() {count} times; the model called it {pluralize(called[name], 'time')}"
+        yield from find_repeated_runs(seen)
 
 
 ANSWER, SO_FAR, NOTHING = "the answer", "the text so far", "an empty answer"

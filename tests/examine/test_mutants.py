@@ -18,7 +18,7 @@ DOMINATED = {
     *("dialects/assistants-text", "dialects/assistants-tool", "dialects/project-agent", "dialects/text"),
     *("streams/call-in-bytes", "streams/crlf", "streams/event-by-event"),
     *("streams/odd-chunks", "streams/one-chunk", "streams/paced"),
-    *("tools/one-call", "tools/parallel-calls"),
+    *("state/stateless", "tools/one-call", "tools/order-of-outputs", "tools/parallel-calls"),
 }
 """The simplest cases: whatever breaks one of these breaks others, too. They say first what is wrong."""
 SWEPT = {f"streams/cut-after-{events}" for events in range(12)} - {f"streams/cut-after-{n}" for n in (0, 5, 11)}

@@ -22,12 +22,6 @@ def new_conversation(self: R, thread: Thread, agent: Any, prompt: str) -> str:
     return R.say(self, thread, agent, prompt)
 
 
-def stores_plain_sessions(self: R, thread: Thread) -> Json:
-    own = R.state_of(self, thread)
-    is_plain = not self.task.tools and not self.task.options and self.task.compact_after is None
-    return {} if is_plain else own
-
-
 def chains_with_tools(self: R, thread: Thread) -> Json:
     return R.state_of(self, thread) if self.task.tools else {}
 
@@ -69,7 +63,6 @@ def compact_nothing(self: R, thread: Thread) -> None:
 
 
 mutant("state/replay", "plain,replay", remember=forget_answer)
-mutant("state/stateless", "plain,stateless", state_of=stores_plain_sessions)
 mutant("state/chain", "plain,chain", state_of=chains_with_tools)
 mutant("state/conversation", "plain,conversation", say=new_conversation)
 mutant("state/history-with-calls", "plain,replay", remember=doubled)

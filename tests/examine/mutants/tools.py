@@ -14,13 +14,6 @@ def calls_of(output: list[Json]) -> list[Json]:
     return [item for item in output if item["type"] in CALLS]
 
 
-def swap_outputs(self: R, output: list[Json]) -> list[Json]:
-    new = R.react(self, output)
-    texts = [item["output"] for item in new]
-    same = len({item["type"] for item in new}) == 1
-    return [{**item, "output": text} for item, text in zip(new, reversed(texts), strict=True)] if same else new
-
-
 def run_unique(self: R, output: list[Json]) -> list[Json]:
     """Equal calls run once."""
     known: dict[str, str] = {}
@@ -135,7 +128,6 @@ def one_kind(self: R, output: list[Json]) -> list[Json]:
 
 mutant("tools/same-tool-twice", react=run_last_of_each)
 mutant("tools/equal-calls", react=run_unique)
-mutant("tools/order-of-outputs", react=swap_outputs)
 mutant("tools/one-after-another", react=most_rounds(2))
 mutant("tools/text-beside-a-call", react=stop_at(0))
 mutant("tools/text-after-a-call", react=stop_at(-1))
