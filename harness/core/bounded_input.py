@@ -127,8 +127,8 @@ def read_bounded(path: Path, advice: str = SPLIT_ADVICE) -> bytes:
 
 def refuse_many_values(raw: bytes, limit: int, advice: str = SPLIT_ADVICE) -> None:
     """Raise Malformed for JSON with so many objects and lists that they take far more memory than their text."""
-    if len(raw) * 32 > limit and raw.count(b"{") + raw.count(b"[") > limit // 32:
-        raise Malformed(f"it has more than {limit // 32} objects and lists; {advice}")
+    if raw.count(b"{") + raw.count(b"[") > (most := limit // 32):
+        raise Malformed(f"it has more than {most} objects and lists; {advice}")
 
 
 MAX_EXPANDED = 100_000

@@ -285,10 +285,6 @@ def _request_members(definition: Json, inputs: Any) -> Json:
     if isinstance(declared := definition.get("structured_inputs"), dict):
         values = _input_values(declared, inputs)
         given |= {name: _fill(given[name], values) for name in _TEMPLATED_MEMBERS if name in given}
-    text = given.get("text")
-    format = text.get("format") if isinstance(text, dict) else None
-    if isinstance(format, dict) and format.get("type") == "json_schema" and format.get("strict") is None:
-        given["text"] = {**given["text"], "format": {**format, "strict": True}}
     return given
 
 

@@ -119,6 +119,7 @@ def _add_member(found: dict[str, set[str]], at: str, name: str, value: Any, oute
 
 MODEL_OUTPUT_PLACES = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
 """Matches places in the model's output, which the mock copies from the live answer."""
+_ITEM_OF_EVENT = re.compile(r"events\[[^]]*\]\.item\b")
 MODEL_GONE_CODES = ("model_not_found", "DeploymentNotFound")
 """Codes of errors about a missing model."""
 TRANSIENT_CODES = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
@@ -230,6 +231,8 @@ def _output_types(recorded: Recorded) -> set[str]:
 
 def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool:
     """Return whether a difference at a place matters; it does not if only one answer has the object around it."""
+    if _ITEM_OF_EVENT.match(at) and not same_items:
+        return False
     if at in then and at in now:
         return True
     parent = at.rpartition("[" if at.endswith("]") else ".")[0]

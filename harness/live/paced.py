@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple, TypeVar
@@ -169,7 +170,7 @@ def _error_object(body: Any) -> Json:
 
 def _retry_delay(facts: _PacingFacts, attempt: int) -> float | None:
     """Return the seconds to wait before a retry; None if this is the final answer."""
-    if facts.status not in (408, 429, 500, 502, 503, 504):
+    if facts.status not in (408, 429, 500, 502, 503, 504) or attempt + 1 == MAX_TRIES:
         return None
     if facts.status == 500 and attempt >= 1:
         return None  # this request may always be answered so

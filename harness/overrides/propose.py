@@ -288,7 +288,7 @@ def _named_members(group: Sequence[JudgedExchange], known: set[str]) -> list[Mem
     """Build conditions on values that the message quotes and all requests have."""
     quoted, known = set(_QUOTED.findall(str(group[0].error["message"]))), known | {"model"}
     shared = dict(atom for atom in shared_atoms(group) if isinstance(atom[1], str) and atom[1] in quoted)
-    return [MemberCondition(place, (value,)) for place, value in shared.items() if place not in known][:3]
+    return [MemberCondition(place, (value,)) for place, value in shared.items() if place not in known]
 
 
 def body_of(seen: JudgedExchange) -> Any:

@@ -70,6 +70,7 @@ class _Search:
         if len(within) > MAX_DEPTH:
             raise OverflowError(f"its least instance is nested deeper than {MAX_DEPTH}")
         if not isinstance(schema, dict):
+            _refuse_false(schema)
             return ""
         if "$ref" in schema or "allOf" in schema:
             return self._least_of_all(schema, within)
@@ -91,21 +92,23 @@ class _Search:
 
     def _least_of_all(self, schema: Json, within: tuple[str, ...]) -> Any:
         """Find the smallest instance of `$ref`, `allOf` and the keywords beside them."""
-        parts = [*([{"$ref": schema["$ref"]}] if "$ref" in schema else ()), *schema.get("allOf", ())]
-        names = tuple(part["$ref"] for part in parts if "$ref" in part)
+        merged: Json = {}
+        names = list[str]()
+        for part in (omit(schema, "allOf"), *schema.get("allOf", ())):
+            merged = self._merge(merged, part)
+            if name := merged.pop("$ref", ""):
+                names.append(name)
+                merged = self._merge(merged, resolve_pointer(name, self.root))
         if not set(names).isdisjoint(within):
             raise ValueError("every instance would contain itself")
-        merged = omit(schema, "$ref", "allOf")
-        for part in parts:
-            merged = self._merge(merged, resolve_pointer(part["$ref"], self.root) if "$ref" in part else part)
         return self.least_value(merged, (*within, *(names or ("",))))
 
     def _least_of_type(self, schema: Json, within: tuple[str, ...]) -> Any:
         if schema["type"] == "object":
-            declared, others = schema.get("properties") or {}, schema.get("additionalProperties")
-            return {name: self.least_value(declared.get(name, others), within) for name in schema.get("required") or ()}
+            declared, others = schema.get("properties", {}), schema.get("additionalProperties")
+            return {name: self.least_value(declared.get(name, others), within) for name in schema.get("required", ())}
         if schema["type"] == "array":
-            first, rest = schema.get("prefixItems") or [], schema.get("items")
+            first, rest = schema.get("prefixItems", []), schema.get("items")
             indexes = range(int(schema.get("minItems", 0)))
             return [self.least_value(first[index] if index < len(first) else rest, within) for index in indexes]
         self._count_steps(int(schema.get("minLength", 0)) // 100)
@@ -124,15 +127,22 @@ class _Search:
                 return candidate
         raise ValueError(f"no value for {shorten(write_json('the schema', schema), 200)} was found")
 
-    def _merge(self, one: Json, other: Any) -> Any:
+    def _merge(self, one: Json, other: Any) -> Json:
         """Merge two schemas that must both hold: join members and required names; else the keywords of `other` win."""
-        if not isinstance(other, dict) or not one:
-            return other
+        if not isinstance(other, dict):
+            _refuse_false(other)
+            return one
+        properties = {**one.get("properties", {}), **other.get("properties", {})}
+        required = list(dict.fromkeys([*one.get("required", ()), *other.get("required", ())]))
+        self._count_steps(len(properties) + len(required))
+        joined = {"properties": properties, "required": required}
         both = {**one, **other}
-        both["properties"] = {**(one.get("properties") or {}), **(other.get("properties") or {})}
-        both["required"] = list(dict.fromkeys([*(one.get("required") or []), *(other.get("required") or [])]))
-        self._count_steps(len(both["properties"]) + len(both["required"]))
-        return {name: value for name, value in both.items() if value or name not in ("properties", "required")}
+        return both | {name: value for name, value in joined.items() if name in both}
+
+
+def _refuse_false(schema: Any) -> None:
+    if schema is False:
+        raise ValueError("no value satisfies false")
 
 
 def _candidate_texts(schema: Json) -> Iterator[str]:

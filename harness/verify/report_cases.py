@@ -123,10 +123,10 @@ class CaseWriter:
         self,
         recording: Path,
         spool: Path,
-        with_views: bool = False,
-        outlook: Outlook = NOTHING_ASKED,
         *,
-        with_bodies: bool = True,
+        with_views: bool,
+        with_bodies: bool,
+        outlook: Outlook = NOTHING_ASKED,
     ) -> None:
         self._with_views = with_views
         self._with_bodies = with_bodies
@@ -154,7 +154,7 @@ class CaseWriter:
 
     def note_verdict(self, verdict: Verdict) -> None:
         """Add a verdict on the exchange that was begun last, or on the file."""
-        if self._outlook and verdict.kind is VerdictKind.REQUEST_ACCEPTED and verdict.request:
+        if verdict.kind is VerdictKind.REQUEST_ACCEPTED and verdict.request:
             file, number, exchange = self._at
             findings = self._outlook.findings(verdict.request, self._world, exchange)
             self._found.setdefault(file, []).extend(replace(finding, line=number) for finding in findings)

@@ -181,6 +181,7 @@ MISTAKES = [
     ("examine openai --write-test t.txt", "--write-test t.txt: pytest reads files of Python."),
     ("examine", "pass one ADAPTER, or --command CMD."),
     ("examine openai --command x", "pass one ADAPTER, or --command CMD."),
+    ("examine openai litellm", "pass one ADAPTER, or --command CMD."),
     ("examine opnai", "no adapter 'opnai'. Did you mean 'openai'?"),
     ("examine openai --case answers/txt", "no case 'answers/txt'. Did you mean 'answers/text'?"),
     ("examine openai --cases answer/*", "no case 'answer/*'."),

@@ -6,16 +6,19 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.recording.recorder import open_recorder
-from harness.server.transport.stoppable_server import STOP_SECONDS
+from harness.cli import serve
+from harness.server.transport.stoppable_server import STOP_SECONDS, StoppableServer
 from tests.support.processes import spawn
 from tests.support.servers.live_server import request_head
 from tests.support.servers.served import ROOT, Served, read_until, serving
@@ -186,3 +189,17 @@ def serving_command(script: str, program: str) -> Iterator[subprocess.Popen[str]
         [sys.executable, "-m", "harness", "serve", "--script", script, "--", sys.executable, "-c", program], env=env
     ) as child:
         yield child
+
+
+def test_a_second_signal_is_given_a_last_resort_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a third one is, which would put it off."""
+    waits = list[float]()
+    monkeypatch.setattr(
+        serve, "Timer", lambda seconds, *given: waits.append(seconds) or threading.Timer(seconds, *given)
+    )
+    server = StoppableServer(uvicorn.Config("none"))
+    with serve._stopped_by_signals(server, None):
+        for count in (1, 2, 2):
+            signal.raise_signal(signal.SIGTERM)
+            assert (len(waits), server.force_exit) == (count, count > 1)
+    assert waits == [STOP_SECONDS + serve.LAST_RESORT_SECONDS, serve.LAST_RESORT_SECONDS]

@@ -7,9 +7,10 @@ import pytest
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rules.request.input_items.images import PNG
-from harness.items import computer_call
+from harness.items import computer_call, function_call, reasoning
 from harness.world.world import World, WorldOptions
 from tests.support.checked import request
+from tests.support.in_process import Client
 from tests.support.tools import CALL, OUTPUT
 from tests.support.wired import wire
 
@@ -35,6 +36,14 @@ def refusal(
     sent = request({"model": "gpt-5.4", **body})._replace(path=path, operation=f"POST {path}", schema=schema)
     found = check(WorldCall(sent, World(options=WorldOptions(as_of=as_of)) if as_of else World())).violation
     return (found.rule.id, str(found.error.param)) if found else None
+
+
+@pytest.mark.parametrize(("call_id", "rule"), [("call_1", None), ("call_2", "reasoning_without_follower")])
+def test_reasoning_is_followed_by_the_very_call_that_it_led_to(call_id: str, rule: str | None) -> None:
+    client = Client()
+    client.mock.script([reasoning("**Plan**"), function_call("f", call_id="call_1")], "Done.")
+    thought, _ = client.ask(tools=[TOOL]).body["output"]
+    assert client.ask([thought, {**CALL, "call_id": call_id}, {**OUTPUT, "call_id": call_id}]).rule == rule
 
 
 TOO_LONG = "x" * 1_048_577

@@ -54,7 +54,7 @@ def test_a_value_is_shown_by_its_beginning(value, text):
         ({"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}, "mcp_approval_response mcpr_1"),
         ({}, "item"),
         ({"type": 7, "content": 5, "name": {"a": 1}}, "7 {'a': 1}"),
-        ([1], "[1]"),
+        ([[1]], "[[…]]"),
         (None, "null"),
     ],
 )

@@ -20,6 +20,11 @@ def listed(client: Client, id: str, **query: Any) -> list[str]:
 
 
 class TestAConversation:
+    def test_a_conversation_is_later_with_each_item(self, client: Client) -> None:
+        id, before = start(client), client.world.now
+        client.send(f"POST /conversations/{id}/items", {"items": [user("Hi.")]})
+        assert client.world.now > before
+
     @pytest.mark.parametrize(("metadata", "kept"), [({"b": "c"}, {"b": "c"}), ({}, {}), (None, {})])
     def test_a_conversation_gets_other_metadata_for_what_it_had(
         self, client: Client, metadata: Any, kept: dict[str, str]

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from harness.core.errors import RegistrationError
 from harness.core.registry import import_modules
 from harness.examine.adapter import Mode, modes_of
-from harness.examine.case import AREAS, CASES, ClientCase
+from harness.examine.case import AREAS, CASES, ClientCase, case
+from harness.examine.checks import shows
 from tests.examine.mutants.mutant import MUTANTS, Mutant
 from tests.examine.reference.client import ReferenceClient, ReferenceSession
 from tests.examine.reference.in_process import LONGEST, Bench, open_bench
@@ -91,3 +93,23 @@ def test_each_case_has_a_mutant():
     required = {case.id for case in CASES.values() if case.severity == "must"}
     assert set(MUTANTS) <= set(CASES)
     assert required - set(MUTANTS) == DOMINATED
+
+
+WORDS = ("title", "does", "source", "shows")
+
+
+@pytest.mark.parametrize(
+    ("id", "changes", "problem"),
+    [
+        ("other/a", {}, "case other/a: the area must be one of answers, "),
+        ("answers/a", {"severity": "shall"}, "severity must be one of must, should, may"),
+        ("answers/a", {"needs": ["magic"]}, "needs must be some of "),
+        ("answers/a", {"states": ("asleep",)}, "states must be some of replay, "),
+        ("answers/a", {"checks": ()}, "it has no check"),
+        *(("answers/a", {name: ""}, "must say something") for name in WORDS),
+    ],
+)
+def test_a_case_that_says_too_little_is_not_registered(id: str, changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(RegistrationError, match=problem):
+        case(id, **{"checks": [shows("x")], "script": lambda mock: None, **dict.fromkeys(WORDS, "x"), **changes})
+    assert id not in CASES

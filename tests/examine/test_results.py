@@ -175,3 +175,12 @@ def test_the_page_has_a_cell_of_each_client_and_groups_those_of_one_cause() -> N
     assert shown.cells[2].group == ""
     assert shown.cells[0].reproduce.startswith("responses-harness examine ")
     assert [case.row.id for case in cases][-1] == "yours 2.0::answers/text[stream,replay]"
+
+
+def test_cells_are_counted_by_area():
+    (client,) = results(RED, GREEN, cell("tools/a")).clients
+    assert [dict(client.count(area)) for area in ("", "answers", "tools")] == [
+        {"fail": 1, "pass": 2},
+        {"fail": 1, "pass": 1},
+        {"pass": 1},
+    ]

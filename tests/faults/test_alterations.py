@@ -23,6 +23,7 @@ from harness.faults import (
     skip_numbers,
     stream_error,
 )
+from harness.faults.alterations import AddItem
 from harness.items import message
 from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
@@ -75,6 +76,12 @@ class TestWhatIsNew:
         ]
         assert [item["type"] for item in answer.events[-1]["response"]["output"]] == ["message", "new_call", "message"]
         assert {event["output_index"] for event in answer.events if "output_index" in event} == {0, 1, 2}
+
+    @pytest.mark.parametrize("response", [None, {"id": "resp_1"}])
+    def test_an_item_is_not_added_to_a_response_without_output(self, response):
+        answer = Answer(200, response, events=[{"type": "response.failed", "response": response}])
+        altered = AddItem({"type": "new_call"}).alter(answer)
+        assert altered.body == (altered.events or [])[-1]["response"] == response
 
     def test_a_gap_in_the_numbers(self, client):
         answer = streamed(client, skip_numbers(ONCE, after=4, by=2))

@@ -9,9 +9,11 @@ import pytest
 from typer.testing import Result
 
 from harness.core.exchange import ReceivedRequest
-from harness.live.drift import find_transient, pair_ids, translate_ids
+from harness.items import message, reasoning
+from harness.live.drift import _side_by_form, find_transient, pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
+from harness.verify.judging.verdict import VerdictKind
 from harness.verify.read_files import read_recording
 from tests.support.command_line import run_cli
 from tests.support.recordings import HEADERS, HI, exchange, recorded
@@ -332,3 +334,14 @@ def test_a_long_wait_that_the_api_asks_for_is_reported(tmp_path: Path, monkeypat
     result = drifted(recording(tmp_path, recorded(HI)), in_turn(limited))
     assert (result.exit_code, "waiting 2 s: the API accepts no more requests for now" in result.stderr) == (0, True)
     assert waits[0] == 2
+
+
+@pytest.mark.parametrize(("then", "now", "side"), [(1, 0, "live"), (0, 1, "recording"), (1, 1, ""), (0, 0, "")])
+def test_where_the_mock_has_no_answer_it_sides_with_the_one_that_conforms(then: int, now: int, side: str) -> None:
+    wrong, good = ({VerdictKind.ANSWER_FINDING: [{"at": at}]} for at in ("output[0].usage", "output[0].id"))
+    assert _side_by_form("answer.usage", *((good, wrong)[fault] for fault in (then, now))) == side
+
+
+def test_the_events_of_other_output_are_not_compared(tmp_path: Path) -> None:
+    made = recorded({**HI, "stream": True}, turns=[[reasoning("**Why**"), message("Hi.")]])
+    assert "1 as recorded" in drifted(recording(tmp_path, made)).stdout

@@ -47,7 +47,8 @@ def send_in_turn(*answers: Reply) -> tuple[Any, int, list[float]]:
     [
         (error(429, "Slow.", retry_after_ms="250"), 0.25),
         (error(429, "Slow.", retry_after="30", code="rate_limit_exceeded"), 30.0),
-        (error(503, "Busy."), 1.0),
+        (error(429, "Slow.", retry_after="300"), 300.0),
+        *((error(status, "Busy."), 1.0) for status in (502, 503, 504)),
         (error(503, "Busy.", retry_after="soon"), 1.0),
         (error(500, "Oops."), 1.0),
         (error(408, "Late.", retry_after="2"), 2.0),
@@ -62,14 +63,16 @@ def test_what_may_be_answered_later_is_sent_again_when_the_api_says(answer: Repl
     ("answer", "times", "waits"),
     [
         (error(500, "Oops."), 2, [1.0]),
-        (error(429, "Tomorrow.", retry_after="86400"), 1, []),
+        ((500, {}, "<html>Oops</html>"), 2, [1.0]),
+        (error(503, "Busy."), 6, [1.0, 2.0, 4.0, 8.0, 16.0]),
+        (error(429, "Tomorrow.", retry_after="301"), 1, []),
         (error(429, "Slow.", retry_after_ms="1"), 6, [0.001] * 5),
     ],
-    ids=["a server error", "a limit of a day", "limited for good"],
+    ids=["a server error", "a page with one", "busy for good", "a limit of more than five minutes", "limited for good"],
 )
 def test_what_stays_or_lasts_too_long_is_the_answer(answer: Reply, times: int, waits: list[float]) -> None:
     reply, sent, waited = send_in_turn(answer)
-    assert (reply.status, sent, waited[: len(waits)]) == (answer[0], times, waits)
+    assert (reply.status, sent, waited) == (answer[0], times, waits)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,21 @@ def test_nobody_there_ends_it() -> None:
         pass
     with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it running, and is the URL right\?"):
         get(Sender(behind(url)))
+
+
+def test_a_server_that_has_answered_may_fail_twice_in_a_row() -> None:
+    failed: Reply = (502, {}, "<html>Bad gateway</html>")
+    with live(in_turn(GOOD, failed, failed, GOOD, failed)) as (url, api):
+        sender = Sender(behind(url), sleep=lambda seconds: None)
+        assert [get(sender).status for _ in range(2)] == [200, 200]
+        with pytest.raises(UpstreamError, match="502, the answer is neither JSON nor events"):
+            get(sender)
+    assert len(api.requests) == 7
+    sender = Sender(behind(url))
+    sender._answered = True
+    assert [get(sender).status for _ in range(2)] == [0, 0]
+    with pytest.raises(UpstreamError, match="the connection is refused"):
+        get(sender)
 
 
 def test_a_wrong_key_that_was_meant_is_an_answer() -> None:

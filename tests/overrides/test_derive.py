@@ -56,9 +56,10 @@ class TestTypesOfItems:
 
 def test_a_refusal_for_a_model_is_for_the_efforts_that_were_recorded(learn: Learn) -> None:
     words = "Unsupported value: 'auto' is not supported with this model."
-    learn(refused(words, "truncation", "unsupported_value", model="gpt-5.4", truncation="auto"))
-    assert verdict(model="gpt-5.4", truncation="auto") == words
-    assert verdict(model="gpt-5.4", truncation="auto", reasoning={"effort": "low"}) == ""
+    asked = [{"model": "gpt-5.4", "truncation": "auto", **effort} for effort in ({}, {"reasoning": {"effort": "low"}})]
+    for body, other in (asked, asked[::-1]):
+        learn(refused(words, "truncation", "unsupported_value", **body))
+        assert (verdict(**body), verdict(**other)) == (words, "")
 
 
 def test_a_refusal_for_what_a_text_holds_is_no_refusal_of_texts(learn: Learn) -> None:

@@ -99,6 +99,12 @@ class TestWhatIsAboutItems:
         learn(taken(input=[HELLO, SEARCH, OTHER_OUTPUT]))
         assert verdict(input=[HELLO, *items]).startswith(problem)
 
+    def test_what_sets_it_apart_is_no_other_item(self, learn: Learn) -> None:
+        items, told = [SEARCH, OTHER_OUTPUT], "No tool output found for tool search call s_1."
+        aside = {**HELLO, "role": "developer"}
+        learn(taken(input=[aside, *items], truncation="auto"), refused(told, "input", input=items))
+        assert (verdict(input=items, truncation="auto"), verdict(input=[aside, *items])) == ("", told)
+
     def test_an_id_is_no_word_of_an_entry(self, learn: Learn) -> None:
         call = {**SEARCH, "call_id": "abc"}
         learn(taken(input=[HELLO, call, {**OTHER_OUTPUT, "call_id": "abc"}]))

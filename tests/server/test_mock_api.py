@@ -16,7 +16,7 @@ from harness.core.limits import Limits
 from harness.items import message
 from harness.server.answering import teapot_answer
 from harness.server.keyed_worlds import bearer_key
-from harness.server.mock_api import MockApi
+from harness.server.mock_api import MockApi, key_at
 from harness.world.api_call import ApiCall
 
 AUTH = {"authorization": "Bearer sk-mock"}
@@ -265,3 +265,16 @@ def test_an_unknown_path_is_refused_in_the_words_of_the_api() -> None:
     mock = MockApi(fallback=lambda request: [message("ok")])
     answer = mock.handle(ReceivedRequest("POST", "/v1/chats", {"authorization": "Bearer sk-a"}, raw=b"{}"))
     assert answer.body["error"]["message"] == "Invalid URL (POST /v1/chats)"
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "found"),
+    [
+        ("/_harness/turns", {"api-key": "k"}, ("k", "azure")),
+        ("/_harness/turns", AUTH, ("sk-mock", "openai")),
+        ("/openai/v1/responses", {"api-key": "k"}, ("k", "azure")),
+        ("/v1/responses", {"api-key": "k"}, (None, "openai")),
+    ],
+)
+def test_a_key_is_where_its_dialect_has_it(path: str, headers: dict[str, str], found: tuple[str | None, str]) -> None:
+    assert key_at(path, headers, {}, None) == found

@@ -70,6 +70,14 @@ NODE = {
             {"allOf": [{"$ref": "#/$defs/A"}, {"required": ["a"]}], "$defs": {"A": {"properties": {"a": {}}}}},
             {"a": "example"},
         ),
+        ({"type": "integer", "allOf": [True, {}, {"minimum": 2}]}, 2),
+        ({"type": "integer", "anyOf": [False, True]}, 0),
+        ({"anyOf": [{"properties": {}}]}, {}),
+        ({"allOf": [{"$ref": "#/$defs/A", "minimum": 3}], "$defs": {"A": {"type": "integer"}}}, 3),
+        (
+            {"allOf": [{"allOf": [{"required": ["a"]}]}, {"required": ["b"]}], "required": ["c"]},
+            dict.fromkeys("cba", ""),
+        ),
         ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "integer"}}}, 0),
         ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, {"value": 0, "next": None, "children": []}),
         (
@@ -101,6 +109,9 @@ def test_the_least_instance_of_a_schema(schema: Any, least: Any) -> None:
         ({"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "[1,1] does not satisfy it"),
         ({"$ref": "#/$defs/Missing"}, "Missing' does not exist"),
         ({"anyOf": [{"enum": []}]}, "no value for"),
+        ({"type": "integer", "allOf": [False]}, "no value satisfies false"),
+        ({"required": ["a"], "additionalProperties": False}, "no value satisfies false"),
+        ({"properties": {"a": {"properties": None}}}, "properties.a.properties: null is not of type"),
         ({"properties": {"a": {"type": []}}}, "properties.a.type: [] is not valid"),
     ],
 )

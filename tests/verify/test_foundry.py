@@ -130,11 +130,15 @@ class TestAnswersOfAProject:
             ({"colour": "blue"}, ["colour"]),
             ({"created_at": "today"}, ["created_at"]),
             ({"object": "agent"}, ["object"]),
+            (
+                {"definition": {"kind": "prompt", "model": "gpt-4o", "tools": [{"type": "web_search", "colour": "x"}]}},
+                ["definition.tools[0].colour"],
+            ),
         ],
-        ids=["what the user has named", "another member", "another kind of value", "another object"],
+        ids=["what the user has named", "another member", "another kind of value", "another object", "in a list"],
     )
     def test_differs_by_what_it_is_and_not_by_what_it_is_called(self, tmp_path, changes, at):
-        one = made()
+        one = made(tools=[{"type": "web_search"}])
         assert list(respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], **changes}})) == at
 
     def test_another_status_is_a_difference(self, tmp_path: Path) -> None:
@@ -274,12 +278,17 @@ class TestWhatAProjectHadBefore:
         body = {"default_version": "9"} if line.startswith("PATCH") else None
         assert verdicts(tmp_path, call(line, body, {}))["requests"]["accepted"] == 1
 
-    def test_an_agent_is_as_its_responses_show_it(self, tmp_path: Path) -> None:
+    def test_an_agent_is_as_its_responses_or_its_newest_version_show_it(self, tmp_path: Path) -> None:
         """Without tools a choice among them would be refused."""
+        tools = {"tools": [{"type": "web_search"}]}
         body = {"agent_reference": REFERENCE, "input": "hi", "tool_choice": "required"}
-        answer = {**BARE, "id": "resp_1", "agent_reference": {**REFERENCE, "version": "3"}}
-        answer |= {"tools": [{"type": "web_search"}], "model": "gpt-4o"}
-        assert verdicts(tmp_path, entry("POST", RESPONSES, body, answer))["requests"]["accepted"] == 1
+        answer = {**BARE, "id": "resp_1", "agent_reference": {**REFERENCE, "version": "3"}, "model": "gpt-4o"}
+        versions = call(
+            "GET /agents/helper/versions", None, {"data": [{**version(2, **tools), "created_at": AT + 1}, version()]}
+        )
+        for seen in ([], answer | tools), ([versions], answer):
+            report = verdicts(tmp_path, *seen[0], entry("POST", RESPONSES, body, seen[1]))["requests"]
+            assert report["refused"] == []
 
     def test_may_be_deleted_by_another_client_meanwhile(self, tmp_path: Path) -> None:
         gone = error("Agent not found", type="error", code="not_found")

@@ -11,7 +11,9 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.verify import remember
 from harness.verify.judging.judge import judge as verdicts
+from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.verify.read_files import read_recording
+from harness.verify.run import tally_verdicts
 from harness.world.world import World
 from tests.support.recordings import HI, judge, judged, recorded, write_jsonl
 
@@ -82,3 +84,9 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
         list(verdicts(line, world))
     assert 10 <= len(world.store.responses) <= 20
     assert f"resp_{99:032x}" in world.store.responses
+
+
+def test_events_of_streams_are_counted_and_not_listed(tmp_path: Path) -> None:
+    verdicts = [Verdict(VerdictKind.EXCHANGE), Verdict(VerdictKind.STREAM_EVENTS, {"times": 3})]
+    tally = tally_verdicts(verdicts, tmp_path / "spool")
+    assert (tally.counts[VerdictKind.STREAM_EVENTS], tally.spools) == (3, [])

@@ -153,7 +153,8 @@ def test_a_run_of_tests_has_a_coverage_and_an_examination_has_none() -> None:
 
 def test_a_run_names_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.argv", ["/lib/harness/__main__.py", "verify", "a b"])
-    assert collect_facts("verify", tmp_path, 0, 0).command == "harness verify 'a b'"
+    facts = collect_facts("verify", tmp_path, 0, 1.23456)
+    assert (facts.command, facts.seconds) == ("harness verify 'a b'", 1.235)
 
 
 def test_a_run_has_the_sections_of_the_manual_that_its_causes_name() -> None:

@@ -67,6 +67,13 @@ class TestAnEvent:
         webhooks.endpoints.clear()
         assert take_all(webhooks) == []
 
+    def test_an_event_is_delivered_alike_however_long_it_takes(self):
+        webhooks = told()
+        (due,), endpoint = take_all(webhooks), *webhooks.endpoints.values()
+        assert due.at == NOW
+        quick, slow = (due.ended(endpoint, 200, "", seconds=seconds) for seconds in (0.1, 0.2))
+        assert quick == slow != due.ended(endpoint, 500, "", seconds=0.1)
+
 
 class TestARetry:
     def test_a_retry_is_due_after_the_waits_of_the_schedule_with_the_same_id(self):

@@ -6,6 +6,7 @@ import string
 
 import pytest
 
+from harness.cassettes.scrubbing.encodings import encode_base64_like
 from harness.cassettes.scrubbing.masks import KnownValues, SeenWords
 from tests.support.cpu_time import cpu_time
 
@@ -125,3 +126,17 @@ def test_a_new_value_costs_as_much_among_many_words_as_among_few():
             assert words.find_marks(unseen) == []
         spent.append(took.seconds)
     assert spent[1] < 5 * spent[0] + 0.05
+
+
+@pytest.mark.parametrize(
+    ("data", "like", "encoded"),
+    [
+        (b"a", "YWFh", "YQ=="),
+        (b"a", "YWE=", "YQ=="),
+        (b"a", "YWE", "YQ"),
+        (b"?>?", "Pz4_", "Pz4_"),
+        (b"?>?", "Pz4/", "Pz4/"),
+    ],
+)
+def test_what_was_masked_is_encoded_as_it_came(data, like, encoded):
+    assert encode_base64_like(data, like) == encoded

@@ -18,6 +18,7 @@ from typer.testing import Result
 
 from harness.cassettes.files import lock_cassette, read_cassette
 from harness.cassettes.format.interaction import Interaction
+from harness.cli.run_command import run_command
 from harness.core.exchange import ReceivedRequest
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
@@ -313,6 +314,12 @@ class TestAnInterruption:
             json.loads(interaction.answer)["output"][0]["content"][0]["text"] for interaction in interactions_in(file)
         ] == ["whole"]
         assert [entry.name for entry in tmp_path.iterdir()] == ["a.yaml"]
+
+    @pytest.mark.parametrize("is_terminal", [True, False])
+    def test_an_interruption_of_a_terminal_reaches_the_command_by_itself(self, monkeypatch, is_terminal):
+        monkeypatch.setattr(os, "isatty", lambda file: is_terminal)
+        leads = "import os, sys; sys.exit(os.getpgrp() == os.getpid())"
+        assert run_command([sys.executable, "-c", leads], os.environ) == (not is_terminal)
 
     def test_an_interruption_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
         monkeypatch.setattr("harness.cli.run_command.GRACE_SECONDS", 0.2)

@@ -24,10 +24,12 @@ from harness.items import (
 )
 from harness.items.kind import Item
 from harness.verify import output
-from harness.verify.judging.rerender import judge_rerendering
+from harness.verify.judging.circumstances import rebuild_request
+from harness.verify.judging.rerender import judge_rerendering, make_profile
 from harness.verify.read_files import read_recording
 from harness.verify.run import verify_recordings
 from harness.world.route import Turn
+from harness.world.world import World
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
 from tests.support.schemas import assert_conforms
@@ -357,3 +359,10 @@ class TestVerify:
         assert_conforms(answer_body, "verify")
         assert answer_body["respelled"]["same"] == 1
         assert [entry["at"] for entry in answer_body["respelled"]["different"]] == ["events[0]"]
+
+
+@pytest.mark.parametrize(("day", "may_lack"), [("2026-06-23", True), ("2026-06-24", False)])
+def test_a_recording_has_a_member_from_the_day_on_that_brought_it(tmp_path: Path, day: str, may_lack: bool) -> None:
+    (one,) = read_recording(write_jsonl(tmp_path, recorded(HI)))
+    profile = make_profile(one._replace(date=f"{day}T10:00:00Z"), rebuild_request(one)[1], World())
+    assert profile.is_optional("web_search", "search_content_types") is may_lack
