@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.examine.case import CASES
+from harness.examine.case import AREAS, CASES
 from harness.examine.results import read_results
 from tests.support.command_line import run_cli
 from tests.support.examined import TARGET, cell, results, write_results
@@ -25,6 +25,7 @@ def test_the_cases_are_listed() -> None:
     lines = examine("--list").stdout.splitlines()
     assert lines[0].split() == ["area", "id", "severity", "title"]
     assert [line.split()[1] for line in lines[1:]] == list(CASES)
+    assert {line.split()[0] for line in lines[1:]} == set(AREAS)
 
 
 def test_the_list_as_json_says_what_a_case_is_about() -> None:

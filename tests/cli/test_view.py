@@ -7,15 +7,18 @@ import tempfile
 import webbrowser
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from harness.items import function_call
+from harness.items import file_citation, function_call, message
 from harness.report.formats import write_report
 from harness.report.report import RunFacts
-from harness.viewer.page_data import ShownCase
+from harness.viewer.build_run import assemble_run
+from harness.viewer.page_data import AnsweredBy, Edge, ShownCase, ShownExchange, StreamEvent, Tried
 from harness.viewer.pool import PoolReader
+from harness.viewer.text import render_case, render_run
 from harness.viewer.trace import SUFFIX, write_trace
 from tests.support.command_line import run_cli
 from tests.support.examined import cell, results, write_results
@@ -173,6 +176,43 @@ def test_the_text_of_one_case(traces: Path) -> None:
     assert ended.exit_code == 2
     names = "test_a.py::test_again, test_a.py::test_weather"
     assert f"--case test_: 2 cases match: {names}. Pass the whole name of one." in ended.stderr
+
+
+def test_the_text_of_an_exchange_says_how_it_went() -> None:
+    times = [StreamEvent({}, at) for at in (2.0, 30.0, 31.0)]
+    edge = Edge(arrived=0.4, cut="cut off after 3 events", measured=True)
+    answered = AnsweredBy(2, "script", "a.py", 7)
+    post = partial(ShownExchange, method="POST", path="/responses", operation="", dialect="openai", status=200)
+    exchanges = [
+        post(1, 0, gist="hi", said="ok", retry_of=3, edge=edge, events=times, answered_by=answered),
+        post(2, 1, gist="hi", said="ok", tried=[Tried("when(model='o3')", "model is 'o4'"), Tried("script", "")]),
+        post(3, 1, gist="hi", said="ok", edge=Edge(measured=True), events=[StreamEvent({}, 10.0)]),
+    ]
+    case = replace(refused_case(), lanes=["agent 1"], exchanges=exchanges, waiting=())
+    text = render_case(assemble_run([case.row], FACTS), case, 1000)
+    assert "  rule    call_needs_output: Every call" in text
+    assert text.partition("\n\n  1  ")[2].split("\n\n") == [
+        "+0 ms  agent 1  POST /responses\n      hi\n      → 200 ok\n      retry of request 3\n"
+        "      3 events in 31 ms, the longest wait 28 ms before event 2\n      cut off after 3 events\n"
+        "      by script, turn 2, a.py:7",
+        "  2  POST /responses\n      hi\n      → 200 ok\n      not by when(model='o3'): model is 'o4'",
+        "  3  POST /responses\n      hi\n      → 200 ok\n      1 event in 10 ms, the longest wait 10 ms before event 1",
+    ]
+
+
+def test_the_text_of_a_loss_shows_what_was_there_and_what_came_back() -> None:
+    asked = Asked()
+    asked.mock.script([message("Kühl.", annotations=[file_citation("file-guide", "guide.txt")])], "Yes.")
+    asked.ask([user("Milk?")])
+    part = {"type": "output_text", "text": "Kühl.", "annotations": []}
+    asked.ask([user("Milk?"), {"role": "assistant", "content": [part]}, user("Sure?")])
+    case = asked.show()
+    text = render_run(assemble_run([case.row], FACTS), lambda id: case, 1000)
+    edited, was = text.splitlines()[-2:]
+    assert edited.startswith('      edited input[1], from request 1: {"role": "assistant", "content": [')
+    assert '"text": "Kühl.", "annotations": []' in edited
+    assert was.startswith('        was: {"id": "msg_')
+    assert text.count("input[1], ") == 1
 
 
 def test_json_has_the_run_and_its_cases(traces: Path) -> None:

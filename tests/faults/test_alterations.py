@@ -87,9 +87,9 @@ class TestWhatIsNew:
         answer = streamed(client, skip_numbers(ONCE, after=4, by=2))
         assert [event["sequence_number"] for event in answer.events][3:6] == [3, 6, 7]
 
-    @pytest.mark.parametrize("flat", [False, True])
-    def test_an_error_that_ends_the_stream(self, client, flat):
-        answer = streamed(client, stream_error(ONCE, after=4, flat=flat))
+    @pytest.mark.parametrize("form", [{}, {"flat": False}, {"flat": True}])
+    def test_an_error_that_ends_the_stream(self, client, form):
+        answer, flat = streamed(client, stream_error(ONCE, after=4, **form)), form.get("flat")
         error = answer.events[-1]
         assert len(answer.events) == 5
         assert (error if flat else error["error"])["code"] == "server_error"

@@ -9,12 +9,14 @@ from harness.core.errors import ConfigError
 from harness.world.mcp_server import ToolError
 from tests.support.foundry import ProjectClient
 
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}}
 SPECS = {"type": "mcp", "server_label": "specs", "server_url": "https://specs.example/mcp"}
 
 
 @pytest.fixture
 def project(project: ProjectClient) -> ProjectClient:
-    find = {"description": "Finds a spec.", "annotations": {"read_only": True}, "result": "Found {name}.".format}
+    shown = {"description": "Finds a spec.", "annotations": {"read_only": True}, "input_schema": NAMED}
+    find = {**shown, "result": "Found {name}.".format}
     project.mock.mcp("specs", {"find": find, "drop": ToolError("No."), "count": 4})
     project.mock.toolbox("box", tools=[SPECS])
     return project
@@ -41,6 +43,7 @@ def test_tools_have_the_label_of_their_server(project: ProjectClient) -> None:
     find, *others = rpc(project, "tools/list")["tools"]
     assert [tool["name"] for tool in others] == ["specs___drop", "specs___count"]
     assert (find["name"], find["description"]) == ("specs___find", "Finds a spec.")
+    assert (find["inputSchema"], others[0]["inputSchema"]["type"]) == (NAMED, "object")
     assert (find["annotations"], find["_meta"]) == ({"readOnlyHint": True}, {"tool_configuration": SPECS})
 
 

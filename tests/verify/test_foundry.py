@@ -283,12 +283,11 @@ class TestWhatAProjectHadBefore:
         tools = {"tools": [{"type": "web_search"}]}
         body = {"agent_reference": REFERENCE, "input": "hi", "tool_choice": "required"}
         answer = {**BARE, "id": "resp_1", "agent_reference": {**REFERENCE, "version": "3"}, "model": "gpt-4o"}
-        versions = call(
-            "GET /agents/helper/versions", None, {"data": [{**version(2, **tools), "created_at": AT + 1}, version()]}
-        )
-        for seen in ([], answer | tools), ([versions], answer):
-            report = verdicts(tmp_path, *seen[0], entry("POST", RESPONSES, body, seen[1]))["requests"]
-            assert report["refused"] == []
+        newest = {**version(2, **tools), "created_at": AT + 1}
+        versions = call("GET /agents/helper/versions", None, {"data": [newest, version()]})
+        for before, shown in ([], answer | tools), ([versions], answer):
+            report = verdicts(tmp_path, *before, entry("POST", RESPONSES, body, shown))
+            assert report["requests"]["accepted"] == len(before) + 1
 
     def test_may_be_deleted_by_another_client_meanwhile(self, tmp_path: Path) -> None:
         gone = error("Agent not found", type="error", code="not_found")
