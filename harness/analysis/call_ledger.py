@@ -87,9 +87,9 @@ class _CallLedger:
         outputs = self._add_outputs(exchange.number, body, as_string(body.get("previous_response_id")) or conversation)
         if not isinstance(answer, dict):
             return
-        if is_response(answer) or answer.get("object") == "conversation":
+        if id := (is_response(answer) or answer.get("object") == "conversation") and as_string(answer.get("id")):
             # The first exchange with a response is its request; a later retrieve sends no outputs.
-            self._outputs_by_chain.setdefault(answer["id"], outputs)
+            self._outputs_by_chain.setdefault(id, outputs)
         if conversation:
             self._outputs_by_chain[conversation] = outputs
         for item in _calls_of_answer(answer):

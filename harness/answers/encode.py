@@ -22,7 +22,7 @@ from harness.items.stream_elements import Deltas
 
 def encode_event(event: Json) -> bytes:
     """Encode an event in UTF-8; events of the Assistants API have their name next to the data."""
-    if "event" in event:
+    if "type" not in event:
         data = event["data"]
         encoded = data.encode() if isinstance(data, str) else orjson.dumps(data)
         return b"event: %b\ndata: %b\n\n" % (event["event"].encode(), encoded)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
+import orjson
+
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 
@@ -56,6 +58,17 @@ def omit(value: Mapping[str, T], *names: str) -> dict[str, T]:
 def without_nulls(value: Mapping[str, T | None]) -> dict[str, T]:
     """Copy an object without its null members."""
     return {name: member for name, member in value.items() if member is not None}
+
+
+def copy_json(value: Any, what: str = "") -> Any:
+    """Copy a value as JSON carries it; ScriptError, beginning with `what`, for any other, such as NaN."""
+    try:
+        encoded = orjson.dumps(value)
+        if b"null" in encoded:  # which is also how NaN is written
+            json.dumps(value, allow_nan=False, default=str)
+        return orjson.loads(encoded)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ScriptError(f"{what}{problem}. Pass plain JSON values; strings must be valid Unicode.") from problem
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

@@ -14,6 +14,8 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
+MAX_HEAD_SIZE = 1024 * 1024
+"""Bytes of a head, or between two parts of a body, beyond which a request is refused; their cost grows by the square."""
 _SPARE = 64
 """The part of a full collection that is dropped at once, as a fraction 1/64.
 

@@ -11,6 +11,7 @@
 In script files a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +19,17 @@ from typing import Any
 from harness.core.account import RateLimit, whole_number
 from harness.core.delivery import Fault, Pause
 from harness.core.delivery import Gate as Gate
-from harness.core.errors import ApiError, ScriptError
+from harness.core.errors import ApiError, ConfigError, ScriptError
+from harness.core.json_values import copy_json
 from harness.core.registry import Registry, named_arguments
 from harness.core.text import show
 from harness.ending import ENDINGS, RESPONSE_LINES, SERVER_ERROR_MESSAGE, TurnLine, add_line
 from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.transmission import Chunks, Cut, Delay, Framing, make_pace, parse_duration
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_FRAMING_HEADERS = ("content-length", "transfer-encoding", "connection")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +185,26 @@ def http_error(
     """Refuse with an HTTP error of any status from 400 to 599, in the API's format or with this `body`."""
     if not isinstance(status, int) or not 400 <= status < 600:
         raise ScriptError(f"http_error: status is {show(status)}. Use 400 to 599.")
-    return Refusal(error=ApiError(status, message, param, code, type, headers, body))
+    if body is not None and not isinstance(body, Mapping):
+        raise ScriptError(f"http_error: body is {show(body)}. Pass an object.")
+    check_headers("http_error", headers or {})
+    error = ApiError(status, message, param, code, type, headers, body)
+    copy_json(error.body(), "http_error: ")
+    return Refusal(error=error)
+
+
+def check_headers(at: str, headers: Any) -> None:
+    """Raise ConfigError unless these are headers of an answer; those that frame its body are set by the server."""
+    if not isinstance(headers, Mapping) or not all(map(_is_header, headers.items())):
+        raise ConfigError(f"{at}: headers is {show(headers)}. Pass a dict of strings: {{'x-request-id': 'a'}}.")
+
+
+def _is_header(pair: tuple[Any, Any]) -> bool:
+    name, value = pair
+    if not isinstance(name, str) or not isinstance(value, str):
+        return False
+    is_valid = _HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)
+    return bool(is_valid) and name.lower() not in _FRAMING_HEADERS
 
 
 @named_arguments

@@ -11,11 +11,14 @@ from harness.api.responses import END_EVENTS
 from harness.core.delivery import Fault, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
+from harness.core.json_values import copy_json
 from harness.core.text import show
 from harness.ending import SERVER_ERROR_MESSAGE, TurnLine
 
 _PARENTS = ("response", "item", "part", "output", "content", "summary", "annotations", "annotation", "error")
 """The members that hold those objects of an answer to which new members may be added."""
+_FRAMING = frozenset({"type", "event", "data", "sequence_number", "output_index", "output", "response"})
+"""The members by which events are sent, numbered and altered."""
 
 
 class Alteration(Fault):
@@ -40,8 +43,8 @@ class InsertEvent(Alteration):
     after: int = 2
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.event, Mapping) and {"event", "data"} <= self.event.keys()):  # an event of a run
-            _check_typed("insert_event: event", self.event)
+        is_of_run = isinstance(self.event, Mapping) and "data" in self.event and "type" not in self.event
+        _check_object("insert_event: event", self.event, named="event" if is_of_run else "type")
         _check_count("insert_event", self.after)
 
     def alter_events(self, events: list[Json]) -> list[Json]:
@@ -58,6 +61,9 @@ class AddMembers(Alteration):
     def __post_init__(self) -> None:
         if not isinstance(self.members, Mapping) or not self.members:
             raise ScriptError(f"add_members: members is {show(self.members)}. Pass an object with at least one member.")
+        if taken := _FRAMING.intersection(self.members):
+            raise ScriptError(f"add_members: {min(taken)} is a member that frames every stream. Pass another name.")
+        copy_json(dict(self.members), "add_members: ")
 
     def alter(self, answer: Answer) -> Answer:
         """Add the members to the body and to the events."""
@@ -81,7 +87,7 @@ class AddItem(Alteration):
     at: int = 0
 
     def __post_init__(self) -> None:
-        _check_typed("add_item: item", self.item)
+        _check_object("add_item: item", self.item)
         _check_count("add_item", self.at, "at")
 
     def alter(self, answer: Answer) -> Answer:
@@ -146,6 +152,7 @@ class ErrorInStream(Alteration):
 
     def __post_init__(self) -> None:
         _check_count("stream_error", self.after)
+        copy_json([self.code, self.message], "stream_error: ")
 
     def alter_events(self, events: list[Json]) -> list[Json]:
         """End the stream with the error."""
@@ -180,9 +187,11 @@ def _number(events: Sequence[Json]) -> list[Json]:
     return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
-def _check_typed(what: str, value: Any) -> None:
-    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
-        raise ScriptError(f"{what} is {show(value)}. Pass an object with a `type`.")
+def _check_object(what: str, value: Any, named: str = "type") -> None:
+    """Raise ScriptError unless this is an object of JSON whose member `named` is a line of text."""
+    if not isinstance(value, Mapping) or not isinstance(name := value.get(named), str) or not name.isprintable():
+        raise ScriptError(f"{what} is {show(value)}. Pass an object with a `{named}`.")
+    copy_json(dict(value), f"{what}: ")
 
 
 def _check_count(what: str, value: Any, name: str = "after") -> None:

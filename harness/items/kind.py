@@ -25,7 +25,7 @@ from harness.api.tokens import estimate_tokens
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.json_values import omit
+from harness.core.json_values import copy_json, omit
 from harness.core.registry import Registry, suggest_name
 from harness.core.text import show
 from harness.items.examples import Examples
@@ -326,7 +326,7 @@ def _without_quotes(item: Item) -> Json:
     content = item.members.get("content") if item.type == "message" else None
     if not isinstance(content, list):
         return item.members
-    members = _copy_json(item.members)
+    members: Json = copy_json(item.members)
     for part in members["content"]:
         for note in part.get("annotations") or ():
             note.pop("quote", None)
@@ -355,7 +355,7 @@ def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: 
 
 
 def _build_item(declared: ItemKind, members: Json) -> Item:
-    wire = _copy_json({**declared.defaults, **members})
+    wire = copy_json({**declared.defaults, **members})
     off_schema, holds = _take_off_schema(declared, wire), _take_holds(wire)
     deltas: dict[tuple[str, int], Sequence[str]] = {}
     for element in declared.grammar:
@@ -388,10 +388,3 @@ def _prefix_errors(name: str) -> Iterator[None]:
         yield
     except ScriptError as error:
         raise ScriptError(f"{name}: {error}") from error
-    except orjson.JSONEncodeError as error:
-        raise ScriptError(f"{name}: {error}. Pass plain JSON values; strings must be valid Unicode.") from error
-
-
-def _copy_json(members: Json) -> Json:
-    copy: Json = orjson.loads(orjson.dumps(members))
-    return copy

@@ -28,10 +28,11 @@ def read_overrides(file: Path) -> Overrides:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is not a contract.")
         text = read_bounded(file).decode()
-    except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `{COMMAND} learn PATH` writes one.") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: not UTF-8, so not a contract.") from None
+    except (OSError, ValueError) as problem:  # a name may contain a null character
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"{file}: cannot be read: {why}. `{COMMAND} learn PATH` writes one.") from None
     # The day in the easternmost time zone, so that recordings of a machine ahead of this one are not in the future.
     today = (datetime.now(UTC) + timedelta(hours=14)).date().isoformat()
     return parse_overrides(text, file.as_posix(), today)

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from re import Pattern
 from typing import Any
 
-import orjson
-
 from harness.api.http.bodies import copy_body, parse_body
 from harness.api.http.dialects import root_of
 from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
@@ -30,14 +28,12 @@ from harness.core.errors import (
     raise_as_script_error,
 )
 from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
-from harness.core.json_values import dump_set, is_model
+from harness.core.json_values import copy_json, dump_set, is_model
 from harness.core.registry import suggest_name
 from harness.core.text import show
-from harness.faults import Refusal
+from harness.faults import Refusal, check_headers
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FORMS = (
     "Pass a dict, a text, bytes, http_error(429, '…'), Answer(202, {…}, {'name': 'value'}), a function of the request that "
     "returns one of these, or a list of these for one request each."
@@ -105,12 +101,7 @@ class RoutedPath:
         if kind is None:
             raise ScriptError(f"{self}: {show(plain, 80)} is not an answer. {_FORMS}")
         if not isinstance(plain, bytes):
-            try:
-                orjson.dumps(plain)
-            except orjson.JSONEncodeError as problem:
-                raise ScriptError(
-                    f"{self}: {problem}. Pass plain JSON values; strings must be valid Unicode."
-                ) from problem
+            plain = copy_json(plain, f"{self}: ")
         if isinstance(plain, str):
             plain = plain.encode()
         lower = {name.lower(): value for name, value in {**self.headers, **own}.items()}
@@ -179,16 +170,7 @@ def _check_path(at: str, path: Any) -> None:
 def _check_head(at: str, status: Any, headers: Any) -> None:
     if not isinstance(status, int) or isinstance(status, bool) or not 200 <= status <= 599:
         raise ConfigError(f"{at}: status is {show(status)}. Use 200 to 599.")
-    if not isinstance(headers, Mapping) or not all(map(_is_header, headers.items())):
-        raise ConfigError(f"{at}: headers is {show(headers)}. Pass a dict of strings: {{'x-request-id': 'a'}}.")
-
-
-def _is_header(pair: tuple[Any, Any]) -> bool:
-    name, value = pair
-    if not isinstance(name, str) or not isinstance(value, str):
-        return False
-    framing = name.lower() in ("content-length", "transfer-encoding", "connection")
-    return bool(_HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)) and not framing
+    check_headers(at, headers)
 
 
 def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedPath, Request] | None:

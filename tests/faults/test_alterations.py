@@ -9,7 +9,7 @@ import pytest
 
 from harness.answers.encode import encode_event
 from harness.api.http.bodies import parse_sse
-from harness.core.errors import ScriptError
+from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer
 from harness.faults import (
     add_item,
@@ -117,9 +117,27 @@ class TestWhatIsNew:
             lambda: framing(ONCE, bom="yes"),
             lambda: delay(ONCE, seconds="soon"),
             lambda: http_error(200, "fine"),
+            lambda: http_error(400, "x", code=float("nan")),
+            lambda: http_error(400, {1}),
+            lambda: http_error(400, "x", body=[1]),
+            lambda: insert_event(ONCE, {"type": "a\nb"}),
+            lambda: insert_event(ONCE, {"type": "x", "event": 1, "data": float("inf")}),
+            lambda: insert_event(ONCE, {"event": "x"}),
+            lambda: insert_event(ONCE, {"type": "x", "a": 2**70}),
+            lambda: add_members(ONCE, {"a": float("nan")}),
+            lambda: add_members(ONCE, {"type": {}}),
+            lambda: add_item(ONCE, {"type": "x", "a": {1}}),
+            lambda: stream_error(ONCE, code=object()),
         ):
             with pytest.raises(ScriptError, match=r"Pass|Use"):
                 make()
+
+    @pytest.mark.parametrize(
+        "headers", [{"retry-after": 1}, {"x": "a\nb"}, {"a b": "c"}, {"content-length": "1"}, ["x"]]
+    )
+    def test_headers_that_no_answer_has_are_reported(self, headers):
+        with pytest.raises(ConfigError, match=r"^http_error: headers is .* Pass a dict of strings: "):
+            http_error(400, "x", headers=headers)
 
 
 class TestOverHttp:

@@ -232,6 +232,7 @@ INPUT_TEXT = {"type": "input_text"}
         (lambda: item_from_wire({"type": "mesage"}), "type is 'mesage'. An item's type is one of: "),
         (lambda: item_from_wire("hi"), "'hi' is not an item. Pass an object with a 'type'"),
         (lambda: item_from_wire({"type": []}), "type is []"),
+        (lambda: item_from_wire({"type": "web_search_call", "x": float("inf")}), "web_search_call: Out of range float"),
         (lambda: wired("message", content="hi"), "message: content is 'hi'. Pass a list of parts"),
         (lambda: wired("message", content=[{"type": "output_text"}]), "message: text is None. Pass a str"),
         (lambda: wired("function_call", name="f"), "function_call: arguments is None. Pass a str"),

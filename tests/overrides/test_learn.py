@@ -363,8 +363,19 @@ class TestTheFileOfTheUser:
             ("[tool.harness]\ncontract = " + "9" * 5_000, "pyproject.toml: not readable: "),
             ("[tool.harness]\ncontract = 0x" + "f" * 5_000, "is the name of a file, got 'an integer of"),
             ("[tool.harness]\ncontract = 'none.yaml'", "none.yaml: cannot be read: No such file or directory."),
+            ('[tool.harness]\ncontract = "\\u0000"', "cannot be read: embedded null byte."),
         ],
-        ids=["a number", "misspelt", "no table", "an open quote", "deep", "a long number", "hexadecimal", "no file"],
+        ids=[
+            "a number",
+            "misspelt",
+            "no table",
+            "an open quote",
+            "deep",
+            "a long number",
+            "hexadecimal",
+            "no file",
+            "no name",
+        ],
     )
     def test_a_mistake_in_the_settings_is_named(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, problem: str

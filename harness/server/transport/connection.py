@@ -19,7 +19,7 @@ from uvicorn.server import ServerState
 from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
 from harness.core.exchange import ReceivedRequest
-from harness.core.limits import COLLECTED_ANSWERS, collect_new_garbage
+from harness.core.limits import COLLECTED_ANSWERS, MAX_HEAD_SIZE, collect_new_garbage
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope
 from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, Service
 from harness.server.transport.framing import Headers, decode_headers, encode_text
@@ -40,6 +40,7 @@ _NUMBERS = count(1)
 MOST_AT_ONCE = 8
 """Requests of one connection that are answered before other connections have their turn."""
 TOO_SLOW = "The request did not become whole in time."
+TOO_LONG = f"A head, or what is between two parts of a body, has at most {MAX_HEAD_SIZE:,} bytes."
 
 
 _decode_again = lru_cache(maxsize=8)(decode_headers)
@@ -100,7 +101,7 @@ class HttpConnection(asyncio.Protocol):
         self._parser = RequestParser()
         self._since = self.loop.time()
         self._arrived = 0.0
-        self._received = 0
+        self._received = self._unparsed = 0
         self._is_answering = False
         self._answered_at_once = 0
         self._end: Callable[[], None] = _do_nothing
@@ -164,7 +165,11 @@ class HttpConnection(asyncio.Protocol):
             self.state = HEAD
         self._received += len(data)
         self._answered_at_once = 0
-        for part in self._parser.feed(data):
+        parts = self._parser.feed(data)
+        self._unparsed = 0 if parts else self._unparsed + len(data)
+        if self._unparsed > MAX_HEAD_SIZE:
+            self._refuse(431, TOO_LONG)
+        for part in parts:
             if type(part) is tuple:
                 self._arrived = time()
                 self._begin_exchange(*part)

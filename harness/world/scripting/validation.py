@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from typing import Any, NamedTuple
 
-import orjson
-
 from harness.core.advice_wording import render_json, word_in_json
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
+from harness.core.json_values import copy_json
 from harness.core.registry import suggest_name
 from harness.core.text import show
 
@@ -123,9 +122,9 @@ def check_list(value: Any, what: str) -> list[Any]:
 def check_json(value: Any) -> Any:
     """Check that a value can be serialized as JSON."""
     try:
-        orjson.dumps(value)
-    except orjson.JSONEncodeError as problem:
-        raise InvalidData(f"{problem}. Pass plain JSON values; strings must be valid Unicode.") from problem
+        copy_json(value)
+    except ScriptError as problem:
+        raise InvalidData(str(problem)) from problem
     return value
 
 

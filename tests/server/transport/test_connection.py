@@ -155,6 +155,26 @@ class TestARequest:
         assert client.said == OK + b"server: x\r\ncontent-length: 13\r\n\r\nPOST /v1 body"
         assert client.connection.state is ConnectionState.BETWEEN
 
+    @pytest.mark.parametrize(
+        ("start", "piece"),
+        [
+            (b"GET /", b"a" * 65_536),
+            (b"GET / HTTP/1.1\r\nX: ", b"a" * 65_536),
+            (b"GET / HTTP/1.1\r\n", b"X: y\r\n" * 10_000),
+            (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 10_000),
+            (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;", b"a" * 65_536),
+        ],
+        ids=["address", "header", "headers", "trailers", "extension"],
+    )
+    def test_a_request_whose_head_does_not_end_is_refused(
+        self, loop: asyncio.AbstractEventLoop, start: bytes, piece: bytes
+    ) -> None:
+        client = Client(loop, echo).send(start, *[piece] * 15)
+        assert not client.said
+        client.send(*[piece] * 5)
+        assert client.said.startswith(b"HTTP/1.1 431 ")
+        assert client.wire.closed
+
     def test_a_request_that_expects_100_continue_gets_it(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo).send(POST[:-2] + b"Expect: 100-continue\r\n\r\n")
         assert client.said == b"HTTP/1.1 100 Continue\r\n\r\n"
