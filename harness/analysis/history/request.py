@@ -322,6 +322,8 @@ class SaidText:
     phases: dict[str, OutputItem] = field(default_factory=dict)
     is_partial: bool = True
     reply_ids: set[int] = field(default_factory=set)
+    asked: set[int] = field(default_factory=set)
+    """The digests of the requests that were answered with this text."""
 
     def add(self, original: OutputItem) -> SaidText:
         """Add a message with this text, and return this."""
@@ -333,4 +335,5 @@ class SaidText:
         self.phases[phase] = original
         self.is_partial = self.is_partial and original.is_partial
         self.reply_ids.add(id(original.reply))
+        self.asked.add(original.reply.request.digests[-1])
         return self

@@ -114,12 +114,11 @@ def _find_foreign_answers(request: HistoryRequest, history: History) -> Iterator
         said = history.by_text.get(text) if kind == "assistant" and len(text) >= UNMISTAKABLE_LENGTH else None
         digest = request.digests[length]
         replies = history.by_input.get(digest, ()) if said and length else ()
-        asked = [original.reply.request for original in said.originals] if said else []
         if (
             said
             and replies
-            and all(before.digests[-1] != digest for before in asked)
-            and not _is_summarized(request, length, asked[-1])
+            and digest not in said.asked
+            and not _is_summarized(request, length, said.originals[-1].reply.request)
         ):
             answers = [(reply, answer) for reply in replies for answer in _answers(reply) if reply.is_completed]
             was_there = any(reply.request.item_keys.count((kind, text)) for reply in replies)
