@@ -124,7 +124,7 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     bad_request("Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"),
-    reported("https://github.com/earendil-works/pi/issues/5147: gpt-5.5, ids made of numbers", "2026-05-28"),
+    reported("https://github.com/earendil-works/pi/issues/5165: gpt-5.5, ids made of numbers", "2026-05-29"),
     reported("https://github.com/microsoft/vscode/issues/318818: one id for all messages", "2026-05-28"),
     reported("https://github.com/microsoft/vscode/issues/321977", "2026-06-18"),
     dialects=OPENAI,
