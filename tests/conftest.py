@@ -2,11 +2,13 @@
 
 import functools
 import gc
+import importlib
 import os
 import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
@@ -36,6 +38,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def agents() -> ModuleType:
+    """Return the package `openai-agents`, which traces nothing; imported by test modules, all workers would load it."""
+    for name in ("handoff_filters", "handoff_prompt"):
+        importlib.import_module(f"agents.extensions.{name}")
+    package = importlib.import_module("agents")
+    package.set_tracing_disabled(True)
+    return package
 
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)

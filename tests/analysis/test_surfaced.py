@@ -5,7 +5,6 @@ from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import agents
 import pydantic
 import pytest
 
@@ -500,7 +499,7 @@ class TestOpenAiAgents:
     )
 
     @pytest.mark.parametrize("how", ["run", "streamed", "events"])
-    def test_a_run(self, how: str, mock: Any, async_client: Any) -> None:
+    def test_a_run(self, how: str, mock: Any, agents: Any, async_client: Any) -> None:
         mock.script(*self.TURNS)
 
         def tool(city: str) -> str:
@@ -511,8 +510,8 @@ class TestOpenAiAgents:
 
         async def go() -> Any:
             if how == "run":
-                return await agents.Runner.run(agent, "hi", run_config=agents.RunConfig(tracing_disabled=True))
-            run = agents.Runner.run_streamed(agent, "hi", run_config=agents.RunConfig(tracing_disabled=True))
+                return await agents.Runner.run(agent, "hi")
+            run = agents.Runner.run_streamed(agent, "hi")
             told = [event async for event in run.stream_events()]
             return told if how == "events" else run
 

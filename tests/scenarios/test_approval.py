@@ -4,7 +4,6 @@ import json
 
 import openai
 import pytest
-from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, RunState, function_tool
 
 from harness.items import function_call, message
 from tests.support.clients import broken
@@ -12,39 +11,38 @@ from tests.support.clients.broken import BrokenAsyncOpenAI
 
 pytestmark = pytest.mark.asyncio
 
-QUIET = RunConfig(tracing_disabled=True)
 LIVE = "v2 is live"
 
 
 class Ops:
     """An agent whose only tool needs approval, and the record of what it really deployed."""
 
-    def __init__(self, client):
-        self.deployed = []
+    def __init__(self, agents, client):
+        self.agents, self.deployed = agents, []
 
-        @function_tool(needs_approval=True)
+        @agents.function_tool(needs_approval=True)
         async def deploy(ref: str) -> str:
             """Put a version into production."""
             self.deployed.append(ref)
             return f"{ref} is live"
 
-        model = OpenAIResponsesModel("gpt-4.1", client)
-        self.agent = Agent("Ops", instructions="You are ops.", model=model, tools=[deploy])
+        model = agents.OpenAIResponsesModel("gpt-4.1", client)
+        self.agent = agents.Agent("Ops", instructions="You are ops.", model=model, tools=[deploy])
 
     async def run(self, given, **options):
-        return await Runner.run(self.agent, given, run_config=QUIET, **options)
+        return await self.agents.Runner.run(self.agent, given, **options)
 
     async def decide(self, result, *approved):
         """Put the state of a stopped run away as JSON, and decide on each call that is still open."""
-        state = await RunState.from_json(self.agent, json.loads(json.dumps(result.to_state().to_json())))
+        state = await self.agents.RunState.from_json(self.agent, json.loads(json.dumps(result.to_state().to_json())))
         for item, leave in zip(state.get_interruptions(), approved, strict=False):
             (state.approve if leave else state.reject)(item)
         return state
 
 
 @pytest.fixture
-def ops(async_client):
-    return Ops(async_client)
+def ops(agents, async_client):
+    return Ops(agents, async_client)
 
 
 def deploy(ref, call_id):
@@ -98,11 +96,11 @@ async def test_a_new_question_over_an_open_call_is_refused(mock, ops, async_clie
     assert (ops.deployed, [exchange.status for exchange in mock.exchanges]) == ([], [200, 400])
 
 
-async def test_a_client_that_loses_an_approved_output_is_refused(mock):
+async def test_a_client_that_loses_an_approved_output_is_refused(mock, agents):
     mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")])
     client = BrokenAsyncOpenAI(broken.drops_a_tool_output, base_url=mock.base_url, api_key=mock.api_key, max_retries=0)
     async with client:
-        ops = Ops(client)
+        ops = Ops(agents, client)
         state = await ops.decide(await ops.run("Ship both."), True, True)
         with pytest.raises(openai.BadRequestError, match=r"No tool output found for function call call_2\."):
             await ops.run(state)

@@ -4,8 +4,6 @@ from itertools import count
 
 import openai
 import pytest
-from agents import Agent, ModelRetrySettings, ModelSettings, OpenAIResponsesModel, RunConfig, Runner, function_tool
-from agents.retry import retry_policies
 
 from harness.faults import Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import function_call, message, reasoning
@@ -21,7 +19,6 @@ TURN = [
 TOOLS = functions("get_weather")
 POINTS = [half / 2 for half in range(2 * 27)]
 """Before, and in the middle of, every event of TURN."""
-QUIET = RunConfig(tracing_disabled=True)
 
 
 @pytest.fixture(autouse=True)
@@ -57,17 +54,17 @@ def test_a_stream_of_the_sdk_raises_and_is_never_complete(mock, client, after):
 
 @pytest.mark.parametrize("after", slow_except_every(5, POINTS))
 @pytest.mark.asyncio
-async def test_an_agent_raises_and_calls_no_tool(mock, async_client, after):
+async def test_an_agent_raises_and_calls_no_tool(mock, agents, async_client, after):
     called = []
 
-    @function_tool
+    @agents.function_tool
     def get_weather(city: str) -> str:
         called.append(city)
         return "18"
 
-    agent = Agent("Ann", tools=[get_weather], model=OpenAIResponsesModel(MODEL, async_client))
+    agent = agents.Agent("Ann", tools=[get_weather], model=agents.OpenAIResponsesModel(MODEL, async_client))
     mock.script(cut(TURN, after=after))
-    run = Runner.run_streamed(agent, "Weather in Paris?", run_config=QUIET)
+    run = agents.Runner.run_streamed(agent, "Weather in Paris?")
     with pytest.raises(openai.APIConnectionError):
         async for _ in run.stream_events():
             pass
@@ -123,12 +120,12 @@ def test_the_sdk_raises_and_a_client_that_retries_gets_the_answer(mock, client, 
 
 
 @pytest.mark.asyncio
-async def test_an_agent_that_retries_gets_the_answer(mock, async_client):
-    again = ModelRetrySettings(max_retries=2, policy=retry_policies.provider_suggested())
-    model = OpenAIResponsesModel(MODEL, async_client)
-    agent = Agent("Ann", model=model, model_settings=ModelSettings(retry=again))
+async def test_an_agent_that_retries_gets_the_answer(mock, agents, async_client):
+    again = agents.ModelRetrySettings(max_retries=2, policy=agents.retry_policies.provider_suggested())
+    model = agents.OpenAIResponsesModel(MODEL, async_client)
+    agent = agents.Agent("Ann", model=model, model_settings=agents.ModelSettings(retry=again))
     mock.script(rate_limit("1ms"), overloaded(), message("At last."))
-    assert (await Runner.run(agent, "Weather in Paris?", run_config=QUIET)).final_output == "At last."
+    assert (await agents.Runner.run(agent, "Weather in Paris?")).final_output == "At last."
     assert [exchange.status for exchange in mock.exchanges] == [429, 503, 200]
 
 
