@@ -83,13 +83,6 @@ def test_a_model_is_added_to_one_world_only() -> None:
     assert ["my-deployment" in [model["id"] for model in models] for models in listed] == [True, False]
 
 
-def test_the_old_name_of_add_model_warns() -> None:
-    mock = Mock(World("changed"))
-    with pytest.deprecated_call(match=r"mock\.learn is now mock\.add_model"):
-        mock.learn(harness.Model("my-deployment", "my-deployment-1"))
-    assert "my-deployment" in [model["id"] for model in send(mock, None, "/v1/models").body["data"]]
-
-
 def send(mock: Mock, body: Any, path: str = "/v1/responses") -> Answer:
     api = MockApi()
     api.worlds["sk-test"] = mock.world
