@@ -80,7 +80,7 @@ class _CallLedger:
     def add_exchange(self, exchange: Exchange) -> None:
         """Record an exchange: first the items of the request, then the calls of the answer."""
         request, answer = exchange.request, exchange.answer.body
-        body = request.body if isinstance(request.body, dict) else {}
+        body = as_object(request.body)
         conversation = request.params.get("conversation_id") or conversation_id(body)
         for submitted in objects_in(body.get("tool_outputs")):  # submitted to a run
             self._record_output(exchange.number, submitted.get("tool_call_id"), submitted.get("output"))

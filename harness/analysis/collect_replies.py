@@ -99,7 +99,7 @@ class _ReplyCollector:
 
 def answered_call_ids(request: Request) -> Iterator[str]:
     """Yield the ids of the calls and approval requests that a request answers."""
-    for item in input_items(request.body if isinstance(request.body, dict) else {}):
+    for item in input_items(as_object(request.body)):
         if item.get("type") in CALL_OF_OUTPUT and (id := answered_call_id(item)):
             yield id
         elif item.get("type") == APPROVAL_RESPONSE:

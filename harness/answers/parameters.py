@@ -20,7 +20,7 @@ from harness.answers.echoed_values import (
 )
 from harness.api.models import Model
 from harness.core.exchange import Json
-from harness.core.json_values import without_nulls
+from harness.core.json_values import as_object, without_nulls
 from harness.core.registry import Registry
 
 NO_DEFAULT: Any = object()
@@ -203,7 +203,7 @@ def apply_day(response: Json, body: Json, family: Model, day: str) -> None:
             response.pop(name, None)
     for name, members in INNER_SINCE.items():
         asked, shown = body.get(name), response.get(name)
-        given = asked if isinstance(asked, dict) else {}
+        given = as_object(asked)
         late = {member for member, since in members.items() if day < since and not given.get(member)}
         if late and isinstance(shown, dict):
             response[name] = {member: value for member, value in shown.items() if member not in late}

@@ -6,6 +6,7 @@ from typing import Any
 from harness.answers.reader import EventReader
 from harness.answers.writer import MCP_LIST_TOOLS, end_item
 from harness.core.exchange import Finding, Json
+from harness.core.json_values import as_object
 
 STEP = "workflow_action"
 """The kind of item that may contain the events of others."""
@@ -30,13 +31,13 @@ def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
 
 
 def _adds(event: Any, type: str) -> bool:
-    item = event.get("item") if isinstance(event, dict) else None
+    item = as_object(event).get("item")
     return isinstance(item, dict) and item.get("type") == type and event.get("type") == ADDED
 
 
 def _final_output(events: Sequence[Json]) -> list[Json]:
     response = events[-1].get("response") if events else None
-    output = response.get("output") if isinstance(response, dict) else None
+    output = as_object(response).get("output")
     return output if isinstance(output, list) else []
 
 

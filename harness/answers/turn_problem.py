@@ -21,6 +21,7 @@ from harness.api.tools import all_tools, declared_tools
 from harness.contract.compile_schema import compile_request_schema
 from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.exchange import Json
+from harness.core.json_values import as_object
 from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
 from harness.ending import Ending
@@ -247,7 +248,7 @@ class _HeldTurn:
                 f"{self._name_call(wrong)}: tool_choice is {_show_choice(choice)}, so no model makes this call.\nScript "
                 f"what it permits, opt out with {self._off_schema_form(wrong)}, or change the request's tool_choice."
             )
-        if made or choice == "none" or (isinstance(choice, dict) and choice.get("mode") == "auto"):
+        if made or choice == "none" or as_object(choice).get("mode") == "auto":
             return ""
         return (
             f"the turn has no call, but tool_choice is {_show_choice(choice)}: a model has to make one.\nScript that call, "

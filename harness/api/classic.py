@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.core.json_values import as_object, omit
+from harness.core.json_values import as_object, objects_in, omit
 
 _CLASSIC_OPERATIONS = re.compile(r"POST /(?:assistants|threads|vector_stores)")
 _MESSAGE_HOLDERS = ("", "messages[].", "thread.messages[].", "additional_messages[].")
@@ -87,12 +87,8 @@ def _as_text(output: Any, sent: Any) -> Any:
 
 def sources_of(body: Json) -> list[Json]:
     """Return the assets in a body that uses files of the project's storage, as objects with `uri` and `type`."""
-    configuration = body.get("configuration")
-    several = body.get("data_sources") or (
-        configuration.get("data_sources") if isinstance(configuration, dict) else None
-    )
-    named = [body.get("data_source"), *(several if isinstance(several, list) else ())]
-    return [source for source in named if isinstance(source, dict)]
+    several = body.get("data_sources") or as_object(body.get("configuration")).get("data_sources")
+    return objects_in([body.get("data_source"), *(several if isinstance(several, list) else ())])
 
 
 def asset_name(source: Json) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json, Request
-from harness.core.json_values import omit
+from harness.core.json_values import as_object, omit
 
 PENDING_STATUSES = ("queued", "in_progress")
 """The statuses of a response that is not yet complete."""
@@ -56,7 +56,7 @@ def enables_agents(body: Json) -> bool:
 
 def omit_agents(request: Request, body: Any) -> Any:
     """Drop the beta's members from a body for validation by the schema: the agents of items."""
-    items = body.get("input") if isinstance(body, dict) else None
+    items = as_object(body).get("input")
     if not isinstance(items, list) or not has_multi_agent_beta(request):
         return body
     return {**body, "input": [_omit_agent(item) for item in items]}

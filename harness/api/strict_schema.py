@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from harness.core.exchange import Json
+from harness.core.json_values import as_object
 
 _SCHEMA_MAPS = ("properties", "$defs", "definitions")
 _SCHEMA_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
@@ -270,8 +271,7 @@ def _size_problems(schema: Json) -> Iterator[str]:
 
 def _object_at(schema: Json, name: str) -> Json:
     """Return an object member of a schema; empty if it has another type."""
-    member = schema.get(name)
-    return member if isinstance(member, dict) else {}
+    return as_object(schema.get(name))
 
 
 def _texts(values: list[Any]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from harness.core.account import Organization
 from harness.core.cached import cached_property
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 from harness.items.transcript import Transcript, conversation_id, resolve_transcript
 
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
@@ -72,7 +73,7 @@ class WorldCall:
 
         None for an unlisted model or a prompt template, so that all features are accepted.
         """
-        name = self.body.get("model") if isinstance(self.body, dict) else None
+        name = as_object(self.body).get("model")
         return None if self.world is None else self.world.models.find(name or "")
 
     @cached_property

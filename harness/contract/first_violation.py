@@ -15,6 +15,7 @@ from harness.contract import schema as schemas
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, format_path, quote_and_join
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
+from harness.core.json_values import as_string
 
 if TYPE_CHECKING:
     from harness.contract.ordered_validator import Mismatch, SchemaWalk
@@ -91,7 +92,7 @@ def _facts_of_keyword(error: Mismatch) -> tuple[str, Json]:
             return "type", {"expected": error.limit, "kind": describe_actual(value)}
         case "enum":
             listed = quote_and_join(schema.get("x-values", error.limit), "and")
-            return "enum", {"value": value if isinstance(value, str) else "", "values": listed}
+            return "enum", {"value": as_string(value), "values": listed}
         case "minLength" | "maxLength" | "minItems" | "maxItems" | "maxProperties":
             empty = error.keyword in ("minLength", "minItems") and not value
             length = len(value) if isinstance(value, str | list | dict) else 0

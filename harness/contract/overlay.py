@@ -38,7 +38,7 @@ import yaml
 from harness.contract.rule import LEVELS
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
-from harness.core.json_values import merge_patch, pick
+from harness.core.json_values import as_object, merge_patch, pick
 
 _PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` keeps
 
@@ -232,7 +232,7 @@ def parse_entries(file: str, text: str) -> list[OverlayEntry]:
 
 
 def _expand_entry(file: str, index: int, entry: Any) -> Iterator[OverlayEntry]:
-    several = entry.get("at") if isinstance(entry, dict) else None
+    several = as_object(entry).get("at")
     for place in several if isinstance(several, list) else ():
         yield _parse_entry(file, index, {**entry, "at": place})
     if not isinstance(several, list) or not several:

@@ -15,7 +15,7 @@ from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
 from harness.core.cached import cached_property
 from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
-from harness.core.json_values import omit
+from harness.core.json_values import as_object, as_string, objects_in, omit
 
 ABSENT: Any = object()
 """The value of a missing member."""
@@ -85,7 +85,7 @@ def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Ite
         yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
     # A missing member is a place; a missing list contains no places.
     elif not any(isinstance(part, int) for part in rest):
-        yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
+        yield f"{path}.{step}" if path else step, as_object(value), ABSENT
 
 
 def repair_body(body: Any, path: str, filler: Any) -> Any:
@@ -245,7 +245,7 @@ class AddedRefusal:
         """Return the facts of the error for a request; None if this entry does not refuse it."""
         if not self.condition.holds(request, models):
             return None
-        body = request.body if isinstance(request.body, dict) else {}
+        body = as_object(request.body)
         facts: Json = {"model": body.get("model", ""), "path": "", "value": ""}
         for member in self.condition.members[:1]:
             for path, holder, value in walk_places(body, member.at):
@@ -340,9 +340,7 @@ def _rule_of(entry: AddedRefusal, file: str) -> Rule:
 
 def family_of(request: Request, models: Models) -> str:
     """Return the family of a request's model; a name without a family stands for itself."""
-    name = request.body.get("model") if isinstance(request.body, dict) else None
-    if not isinstance(name, str):
-        return ""
+    name = as_string(as_object(request.body).get("model"))
     family = models.find(name)
     return family.name if family else name
 
@@ -353,7 +351,7 @@ def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
     named = [name for fact in SUBJECT_FACTS for name in str(facts.get(fact) or "").split(", ") if name]
     if not named or not isinstance(body, dict) or not isinstance(body.get("input"), list):
         return body
-    items = (item for item in body["input"] if isinstance(item, dict))
+    items = objects_in(body["input"])
     return {**body, "input": [item for item in items if any(item.get(name) in named for name in SUBJECT_MEMBERS)]}
 
 

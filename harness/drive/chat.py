@@ -20,6 +20,7 @@ from harness.analysis.loss import Lost, losses_in_accepted
 from harness.api.responses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json, SentTurn, ToolRuns
+from harness.core.json_values import as_object
 from harness.core.text import item_text, pluralize, quote, summarize_item
 from harness.drive.clients import import_openai
 from harness.drive.counted_functions import RECORDINGS
@@ -199,7 +200,7 @@ def _find_problems(exchange: Exchange, previous: Exchange | None, texts: Sequenc
 
 
 def _input_items(exchange: Exchange) -> list[Json]:
-    body = exchange.request.body if isinstance(exchange.request.body, dict) else {}
+    body = as_object(exchange.request.body)
     return [item for item in input_items(body) if isinstance(item, dict)]
 
 

@@ -22,7 +22,7 @@ from harness.api.tokens import count_words, make_usage
 from harness.api.tools import all_tools, declared_tools, namespace_of
 from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.json_values import omit
+from harness.core.json_values import objects_in, omit
 from harness.ending import Ending, failed, incomplete, split_ending
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
@@ -251,9 +251,7 @@ def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world
 def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
     """Create the containers and files that an output names, with copies of the tool's own files."""
     declared = [tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter"]
-    settings: Json = (
-        next((definition for definition in declared if isinstance(definition, dict)), {}) if declared else {}
-    )
+    settings = next(iter(objects_in(declared)), {})
     for id in world.containers.note_output(output, settings):
         for file in [file for id in settings.get("file_ids") or () if (file := world.uploads.file(id))]:
             world.copy_to_container(id, file)

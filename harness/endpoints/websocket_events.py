@@ -10,7 +10,7 @@ import orjson
 
 from harness.api.responses import INJECT, INJECT_EVENT
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import pick
+from harness.core.json_values import as_object, pick
 from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
 from harness.world.websocket_state import LaneResponse, OpenResponse
 
@@ -128,7 +128,7 @@ def is_invalid_stream(stream: Any) -> bool:
 
 def error_event(answer: Answer, lane: str | None) -> Json:
     """Build the event with the error of an answer."""
-    error = answer.body.get("error") if isinstance(answer.body, dict) else None
+    error = as_object(answer.body).get("error")
     if not isinstance(error, dict):  # a test scripted a body of another form
         error = {"type": "invalid_request_error", "message": orjson.dumps(answer.body).decode()}
     members = {name: error.get(name) for name in ("type", "code", "message", "param")}

@@ -345,7 +345,7 @@ def refusal_finding(
         f"{exchange.status} {error.get('message') or 'no reason given'}",
         id,
         exchange.number,
-        at=param if isinstance(param, str) else "",
+        at=as_string(param),
         why=explain_request(exchange, exchanges, losses, world.rules).where if traced else "",
         fix=_advise(world.rules[id], exchange, world) if id in world.rules else "",
     )

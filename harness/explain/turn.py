@@ -123,7 +123,7 @@ def _find_same_request(world: World, request: Request, number: int) -> Exchange 
 
 
 def _sent_gist(request: Request) -> str:
-    input = request.body.get("input") if isinstance(request.body, dict) else None
+    input = as_object(request.body).get("input")
     last = input[-1] if isinstance(input, list) and input else {"role": "user", "content": input}
     return summarize_item(last) if input else f"{request.method} {request.path}"
 

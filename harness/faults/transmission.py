@@ -15,6 +15,7 @@ from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.delivery import Delivery, Fault, FrameForm, Gate, Pace, Pause, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
+from harness.core.json_values import as_object
 from harness.core.registry import suggest_name
 from harness.core.text import show
 from harness.ending import TurnLine
@@ -77,7 +78,7 @@ def find_pace(turn: Sequence[TurnLine]) -> Pace | None:
 
 def schedule_answer(answer: Answer, pace: Pace) -> Sequence[float]:
     """Return the seconds from the start at which each event of a stream is sent, or the body of any other answer."""
-    body = answer.body if isinstance(answer.body, dict) else {}
+    body = as_object(answer.body)
     seed = str(body.get("id"))
     if answer.events is None:
         usage = body.get("usage")  # a queued response has none

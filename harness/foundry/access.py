@@ -27,6 +27,7 @@ from harness.contract.rule import (
 from harness.contract.rules.example_requests import HELPER_REFERENCE, KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Json, Request
+from harness.core.json_values import as_object
 from harness.core.registry import TableKind, declare_table
 from harness.foundry.agent_rules import CREATE_VERSION, version_case
 from harness.foundry.agent_sessions import AGENT_SESSIONS, CREATE_SESSION, session_key
@@ -131,8 +132,7 @@ def _needed_preview(request: Request) -> Preview | None:
         if fnmatchcase(request.operation, pattern):
             return preview
     body = sent_version(request) if request.operation in MAKING_VERSIONS else None
-    definition = body.get("definition") if isinstance(body, dict) else None
-    kind = definition.get("kind") if isinstance(definition, dict) else None
+    kind = as_object(as_object(body).get("definition")).get("kind")
     return KINDS.get(kind) if isinstance(kind, str) else None
 
 
@@ -203,7 +203,7 @@ def user_identity_invalid(request: Request) -> bool:
 )
 def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     """An object created on behalf of a user does not exist for another user, or without one."""
-    body = request.body if isinstance(request.body, dict) else {}
+    body = as_object(request.body)
     named = {
         "Response": request.params.get("response_id") or body.get("previous_response_id"),
         "Conversation": request.params.get("conversation_id") or conversation_id(body),

@@ -11,7 +11,7 @@ from harness.core.account import Organization
 from harness.core.dates import is_valid_on
 from harness.core.errors import bad_request
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
-from harness.core.json_values import objects_in
+from harness.core.json_values import as_object, objects_in
 from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION
 from harness.foundry.agent_versions import AGENTS, check_agent_exists, versions_of
 from harness.foundry.resources import (
@@ -78,7 +78,7 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     """A reference to an agent needs a type and a name."""
     agent = request.body["agent_reference"]
     if agent is not None:
-        known = agent if isinstance(agent, dict) else {}
+        known = as_object(agent)
         yield from ({"name": name} for name in ("type", "name") if not isinstance(known.get(name), str))
 
 

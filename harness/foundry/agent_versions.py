@@ -293,10 +293,10 @@ def _input_values(declared: Mapping[str, Any], inputs: Any) -> Mapping[str, str 
 
     None stands for a required input without a value: its placeholder stays.
     """
-    sent = inputs if isinstance(inputs, dict) else {}
+    sent = as_object(inputs)
     values: dict[str, str | None] = {}
     for name, declaration in declared.items():
-        known = declaration if isinstance(declaration, dict) else {}
+        known = as_object(declaration)
         value = sent[name] if sent.get(name) is not None else known.get("default_value")
         values[name] = None if value is None and known.get("required") else _as_text(value)
     return values

@@ -18,7 +18,7 @@ from harness.core.dates import is_valid_on
 from harness.core.errors import REQUEST_ID
 from harness.core.exchange import Answer, Json, Request
 from harness.core.headers import quote_header
-from harness.core.json_values import objects_in
+from harness.core.json_values import as_object, objects_in
 from harness.foundry.access import LIST_RESPONSES, ORIGINS, OWNERS
 from harness.foundry.agent_sessions import note_request
 from harness.foundry.agent_versions import AGENT_SETTINGS, count_served
@@ -342,7 +342,7 @@ def _headers_on(day: str, by: str, streamed: bool, has_tools: bool) -> tuple[tup
 
 
 def _answered_by(request: Request, answer: Answer) -> str:
-    body = answer.body if isinstance(answer.body, dict) else {}
+    body = as_object(answer.body)
     if request.operation == CREATE_RESPONSE or request.operation in READERS:
         kind = KIND_BY_PREFIX.get(str(body.get("id")).partition("_")[0], PROMPT)
         if kind.name in BY_KIND:
@@ -358,7 +358,7 @@ def _answered_by(request: Request, answer: Answer) -> str:
 
 def _deployment_headers(body: Any, models: Models) -> Mapping[str, str]:
     """Return headers with the deployment of a body and the model that serves it, assumed to have the same name."""
-    name = body.get("model") if isinstance(body, dict) else None
+    name = as_object(body).get("model")
     if not (isinstance(name, str) and name.isascii() and name.isprintable()):
         return {}
     return {"x-ms-served-model": models.defaults(name).snapshot, "x-ratelimit-key": name}
@@ -366,9 +366,9 @@ def _deployment_headers(body: Any, models: Models) -> Mapping[str, str]:
 
 def with_request_id(body: Any, request_id: str, day: str) -> Any:
     """Return the body of an error with the id of its request, in its form on a day; any other body unchanged."""
-    error = body.get("error") if isinstance(body, dict) else None
-    name = next((holder for holder in _ID_HOLDERS if isinstance(error, dict) and error.get(holder) == _UNKNOWN_ID), "")
-    if not isinstance(error, dict) or not name:
+    error = as_object(as_object(body).get("error"))
+    name = next((holder for holder in _ID_HOLDERS if error.get(holder) == _UNKNOWN_ID), "")
+    if not name:
         return body
     ending = f" [Request ID: {request_id}]" if day >= ID_IN_MESSAGE_SINCE else ""
     return {**body, "error": {**error, "message": f"{error['message']}{ending}", name: {"request_id": request_id}}}

@@ -332,7 +332,7 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
 )
 def project_conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A named conversation must exist; a project has its own message for this."""
-    body = request.body if isinstance(request.body, dict) else {}
+    body = as_object(request.body)
     id = request.params.get("conversation_id") or conversation_id(body)
     if isinstance(id, str) and _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:
         yield {"id": id}
@@ -358,7 +358,7 @@ def _give_items(number: int) -> Case:
 )
 def project_conversation_items(request: Request) -> bool:
     """A conversation accepts a limited number of items at a time; a project has its own message for this."""
-    items = request.body.get("items") if isinstance(request.body, dict) else None
+    items = as_object(request.body).get("items")
     return isinstance(items, list) and len(items) > MOST_ITEMS
 
 

@@ -12,7 +12,7 @@ from harness.contract.rule import Case, WorldView
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
 from harness.core.errors import REQUEST_ID, ApiError, bad_request
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request
-from harness.core.json_values import omit
+from harness.core.json_values import as_object, omit
 from harness.core.registry import TableKind
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -240,7 +240,7 @@ def find_missing(request: Request, world: WorldView, table: TableKind[Versioned]
     """Yield the facts of a named resource, or of the requested version, if the project lacks it."""
     name = request.params["name"]
     known = versions_in(world, table, name)
-    body = request.body if isinstance(request.body, dict) else {}
+    body = as_object(request.body)
     version = request.params.get("version", body.get("default_version"))
     if not known:
         yield {"name": name, "version": ""}

@@ -16,7 +16,7 @@ from harness.api.project_types import order_tool
 from harness.api.skill_files import SKILL_FILE, read_skill_file
 from harness.contract.rule import RuleScope, WorldView, after, assumed, recorded, rule
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.registry import TableKind, declare_table
 from harness.foundry.memory_stores import word_set
 from harness.foundry.resources import (
@@ -182,7 +182,7 @@ class ToolboxServer:
     def __init__(self, world: World, version: Json) -> None:
         self._world = world
         self._version = version
-        self._tools = [tool for tool in version["tools"] if isinstance(tool, dict)]
+        self._tools = objects_in(version["tools"])
 
     def answer(self, call: Json) -> Json | None:
         """Answer a call; None for a notification, which gets no answer."""
@@ -193,7 +193,7 @@ class ToolboxServer:
         try:
             if known is None:
                 raise RpcError(NO_METHOD, f"Method '{method}' is not available.")
-            ended = {"result": known(self, params if isinstance(params, dict) else {})}
+            ended = {"result": known(self, as_object(params))}
         except RpcError as problem:
             ended = {"error": {"code": problem.code, "message": str(problem)}}
         return {"jsonrpc": "2.0", "id": call["id"], **ended}
@@ -217,7 +217,7 @@ class ToolboxServer:
             return _text_result(orjson.dumps({"tools": self._search(arguments)}).decode())
         # With a search the toolbox offers two tools only, one of which calls the others by name.
         if self._searches and name == CALL_TOOL:
-            inner = arguments if isinstance(arguments, dict) else {}
+            inner = as_object(arguments)
             name, arguments = inner.get("name"), inner.get("arguments")
         served = next((tool for tool in self._find_tools() if tool["name"] == name), None)
         if served is None:
@@ -258,7 +258,7 @@ class ToolboxServer:
 
     def _search(self, arguments: Any) -> list[Json]:
         """Return the tools that share words with the query, best match first; without a query, all tools."""
-        asked = arguments if isinstance(arguments, dict) else {}
+        asked = as_object(arguments)
         wanted, limit = word_set(str(asked.get("query", "")).replace("_", " ")), asked.get("limit")
         tools = list(self._find_tools())
         scores = [len(wanted & word_set(f"{tool['name']} {tool['description']}".replace("_", " "))) for tool in tools]

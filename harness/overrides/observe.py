@@ -14,6 +14,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object, as_string
 from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.verify.judging.circumstances import enter_day, rebuild_request
 from harness.verify.judging.judge import answer_root, recorded_error
@@ -77,9 +78,9 @@ def observe(recordings: Iterable[Path], overrides: Overrides | None = None, host
 
 def _foreign_model(recorded: Recorded) -> str:
     """Return the model of another provider that accepted a request, perhaps behind a gateway; else empty."""
-    name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
+    name = as_string(as_object(recorded.request).get("model"))
     taken = 200 <= recorded.status < 300
-    return name if taken and isinstance(name, str) and is_of_other_vendor(name) else ""
+    return name if taken and is_of_other_vendor(name) else ""
 
 
 def _observe_one(recorded: Recorded, world: World, recording: Path, number: int) -> JudgedExchange | None:

@@ -28,6 +28,7 @@ from harness.contract.overrides import (
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
+from harness.core.json_values import as_string
 from harness.overrides.observe import JudgedExchange, atoms_of, is_name
 from harness.verify.judging.unverifiable import MODEL_AREAS
 from harness.verify.judging.verdict import VerdictKind
@@ -216,9 +217,9 @@ def refused_place(seen: JudgedExchange) -> tuple[str, Any, Any] | None:
 def _template_of(seen: JudgedExchange) -> Json:
     """Make a template of the recorded error: `{model}`, `{path}` and `{value}` replace what this request sent."""
     model, place = seen.request.body.get("model"), refused_place(seen)
-    facts = {"model": model if isinstance(model, str) else ""}
+    facts = {"model": as_string(model)}
     if place:
-        facts |= {"path": place[0], "value": place[2] if isinstance(place[2], str) else ""}
+        facts |= {"path": place[0], "value": as_string(place[2])}
 
     def fill(text: Any, quoted: bool) -> Any:
         if not isinstance(text, str):

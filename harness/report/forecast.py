@@ -18,6 +18,7 @@ from harness.contract.check import check
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE, parse_as_of
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 from harness.core.text import pluralize, quote
 from harness.explain.cause import ReportFinding
 from harness.world.world import World
@@ -45,7 +46,7 @@ class Outlook:
 
     def findings(self, request: Request, world: World, exchange: int | None) -> Iterator[ReportFinding]:
         """Yield what becomes of a request that the API has accepted; nothing for Azure, whose names are deployments."""
-        name = request.body.get("model") if isinstance(request.body, dict) else None
+        name = as_object(request.body).get("model")
         if request.dialect != OPENAI or not isinstance(name, str):
             return
         shutdown = find_shutdown(name) if self.by else None

@@ -15,7 +15,7 @@ from harness.api.responses import PENDING_STATUSES
 from harness.contract.call import WorldCall, drop_nulls
 from harness.contract.check import check, check_answer
 from harness.core.exchange import Json, Request
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.registry import Registry
 from harness.foundry.access import OWNERS
 from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
@@ -135,7 +135,7 @@ def _remember_uploaded(world: World, request: Request, answer: Json, events: Seq
     if isinstance(id := answer.get("id"), str):
         name = answer.get("filename") if request.operation == "POST /files" else ""
         store, purpose = request.params.get("vector_store_id", ""), str(answer.get("purpose") or "")
-        world.uploads.presume(id, store, purpose, name if isinstance(name, str) else "")
+        world.uploads.presume(id, store, purpose, as_string(name))
 
 
 THREAD_PATH, RUN_PATH = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -244,7 +244,7 @@ def _remember_version(world: World, request: Request, answer: Json, events: Sequ
 @remembers(f"GET {VERSIONS_PATH}")
 def _remember_versions(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """Store the versions of a list, oldest first, whatever its order."""
-    listed = [version for version in answer.get("data") or () if isinstance(version, dict)]
+    listed = objects_in(answer.get("data"))
     for version in sorted(listed, key=lambda version: str(version.get("created_at"))):
         _put_version(world, version)
 
@@ -252,7 +252,7 @@ def _remember_versions(world: World, request: Request, answer: Json, events: Seq
 @remembers("GET /agents/{agent_name}")
 def _remember_agent(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     versions = answer.get("versions")
-    _put_version(world, versions.get("latest") if isinstance(versions, dict) else None)
+    _put_version(world, as_object(versions).get("latest"))
 
 
 @remembers("POST /agents/{agent_name}/endpoint/sessions")
@@ -275,7 +275,7 @@ def _listed(answer: Json) -> Iterable[Json]:
 def _remember_connections(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     for shown in _listed(answer):
         credentials = shown.get("credentials")
-        members = {**shown, "credentials": credentials if isinstance(credentials, dict) else {}}
+        members = {**shown, "credentials": as_object(credentials)}
         world.store.table(CONNECTIONS)[shown["name"]] = new_connection(shown["name"], members) | {"id": shown.get("id")}
 
 
@@ -319,7 +319,7 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
     """
     operation = OPERATIONS.get(request.operation)
     if note := REMEMBERED.get(request.operation):
-        note(world, request, answer if isinstance(answer, dict) else {}, events or ())
+        note(world, request, as_object(answer), events or ())
     elif operation and (request.method == "DELETE" or (operation.is_project and request.method != "GET")):
         _play(world, request)
     else:
@@ -331,7 +331,7 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 
 def _note_owner(world: World, user: str, answer: Any) -> None:
     """Record the user on whose behalf a response or a conversation of Foundry was created."""
-    id = answer.get("id") if isinstance(answer, dict) else None
+    id = as_object(answer).get("id")
     if isinstance(id, str) and (id in world.store.responses or id in world.store.conversations):
         world.store.table(OWNERS).setdefault(id, user)
 

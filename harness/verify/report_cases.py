@@ -27,7 +27,7 @@ from harness.core.bounded_input import open_bounded
 from harness.core.delivery import Delivery
 from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Answer, Json, Request
-from harness.core.json_values import as_object, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.explain.cause import ReportFinding
 from harness.items.transcript import conversation_id
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
@@ -216,13 +216,11 @@ def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
     if kind is VerdictKind.UNREADABLE:
         return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")
-    error = mock if isinstance(mock, dict) else {}
+    error = as_object(mock)
     where = entry.get("at") or error.get("param")
     rule = entry.get("rule") or error.get("rule") or kind.value
     message = "\n".join([VERDICT_TEXTS[kind], *([entry["message"]] if "message" in entry else finding_lines(entry))])
-    return ReportFinding(
-        "disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=FIX_DISAGREEMENT
-    )
+    return ReportFinding("disagreement", False, message, rule, at=as_string(where), fix=FIX_DISAGREEMENT)
 
 
 _LIST_START = re.compile(r"(?:http_)?interactions:|sockets:")

@@ -30,6 +30,7 @@ from harness.cassettes.format.untrusted import NotARecording
 from harness.contract.overrides import Overrides, normalize_path
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
+from harness.core.json_values import as_object, as_string
 from harness.core.limits import small_collections
 from harness.core.secret_prefixes import redact
 from harness.verify.judging.circumstances import adopt_gateway, looks_like_gateway
@@ -46,11 +47,10 @@ _MAX_LENGTH = 80
 
 def unlisted_model(recorded: Recorded) -> str:
     """Return the name, shortened if long, of a model that answered at OpenAI and is not in the table; else empty."""
-    body = recorded.request
     if recorded.provider != OPENAI or not recorded.path.endswith("/responses") or recorded.status != 200:
         return ""
-    name = body.get("model") if isinstance(body, dict) else None
-    if not isinstance(name, str) or name.startswith(_FINE_TUNED) or MODELS.find(name):
+    name = as_string(as_object(recorded.request).get("model"))
+    if name.startswith(_FINE_TUNED) or MODELS.find(name):
         return ""
     return name[:_MAX_LENGTH]
 

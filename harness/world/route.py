@@ -23,7 +23,7 @@ from harness.core.advice_wording import PYTHON, Vocabulary
 from harness.core.delivery import Fault
 from harness.core.errors import NOWHERE, Place, ScriptError, describe_code, find_calling_place, raise_as_script_error
 from harness.core.exchange import Json, Request
-from harness.core.json_values import Dumpable, as_string, objects_in
+from harness.core.json_values import Dumpable, as_object, as_string, objects_in
 from harness.core.registry import named_arguments
 from harness.core.text import show
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
@@ -44,7 +44,7 @@ def condition_value(request: Request, transcript: Transcript, what: str) -> Any:
     The items are those that the model reads, wherever they lie: in the request, in the response or conversation that it
     continues, or behind a reference. The parameter `instructions` holds for its own request only.
     """
-    body: Json = request.body if isinstance(request.body, dict) else {}
+    body: Json = as_object(request.body)
     if what == "tools":
         tools = [*(body.get("tools") or ()), *_added_tools(transcript)]
         return list(dict.fromkeys(tool.get("name") or tool.get("server_label") or tool.get("type") for tool in tools))

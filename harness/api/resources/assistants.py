@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.json_values import omit, without_nulls
+from harness.core.json_values import as_object, omit, without_nulls
 
 RUN_LIFETIME = 600
 """Seconds after which a run that waits for the client expires."""
@@ -235,7 +235,7 @@ def make_event(name: str, data: Json) -> Json:
 def merge_delta(value: Any, delta: Any) -> Any:
     """Return a value with a delta merged: strings are joined, elements of lists are matched by their `index`."""
     if isinstance(delta, dict):
-        known = value if isinstance(value, dict) else {}
+        known = as_object(value)
         return known | {
             name: part if name == "type" else merge_delta(known.get(name), part)
             for name, part in delta.items()

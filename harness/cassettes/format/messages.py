@@ -15,6 +15,7 @@ from harness.cassettes.format.untrusted import parse_json
 from harness.core.errors import Malformed
 from harness.core.exchange import Json
 from harness.core.headers import join_headers
+from harness.core.json_values import as_object
 
 
 def normalize_names(value: Any) -> Any:
@@ -193,7 +194,7 @@ def _has_data(event: Json) -> bool:
 
 def _encode_event(event: Any) -> bytes:
     """Encode one event of a stream that was written as a list: its data, or `{"event", "data"}`."""
-    name, data = event.get("type") if isinstance(event, dict) else None, event
+    name, data = as_object(event).get("type"), event
     if isinstance(event, dict) and _has_data(event):
         name, data = event["event"], event["data"]
     lines = data.encode("utf-8", "replace").replace(b"\n", b"\ndata: ") if isinstance(data, str) else _encode_json(data)

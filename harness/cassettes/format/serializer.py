@@ -34,7 +34,7 @@ from harness.cassettes.format.untrusted import NotARecording, UnreadableRecordin
 from harness.core.bounded_input import max_yaml_nodes
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.json_values import omit
+from harness.core.json_values import as_object, omit
 
 JSON_STYLES: dict[str, Mapping[str, Any]] = {
     "compact": {"separators": (",", ":"), "ensure_ascii": False},
@@ -259,8 +259,7 @@ def _raise_if_malformed(parsed: Interaction | Malformed) -> Interaction:
 
 def refuse_newer_format(document: Any) -> None:
     """Malformed if a cassette has a newer format than this harness reads."""
-    header = document.get("harness") if isinstance(document, dict) else None
-    number = header.get("format") if isinstance(header, dict) else None
+    number = as_object(as_object(document).get("harness")).get("format")
     if isinstance(number, int) and number > CASSETTE_FORMAT:
         raise Malformed(
             f"its format is {number}, and this harness reads up to {CASSETTE_FORMAT}; a newer harness reads it"
@@ -281,7 +280,7 @@ def _parse_header(document: Any) -> CassetteHeader | None:
 
 def _decode_bodies(parsed: Interaction, wire: Any) -> Interaction:
     """Decode the bodies of an interaction, with the styles and chunks that `wire` describes."""
-    wire = wire if isinstance(wire, dict) else {}
+    wire = as_object(wire)
     body = _decode_body(parsed.body, parsed.headers, wire.get("request"))
     answer = _decode_body(parsed.answer, parsed.answer_headers, wire.get("answer"))
     headers = omit(parsed.answer_headers, *_ENCODING_HEADERS)

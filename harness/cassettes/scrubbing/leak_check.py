@@ -16,6 +16,7 @@ from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import KnownValues
 from harness.cassettes.scrubbing.secrets_without_prefix import collect_texts, pieces_in
 from harness.core.errors import Malformed
+from harness.core.json_values import as_object
 from harness.core.secret_prefixes import SECRET_HEADERS, TOKEN_PATTERN
 
 SEEMS_SECRET = "a secret, an address or the id of an account"
@@ -73,7 +74,7 @@ def _find_unmasked_places(text: str, known: Sequence[str], unchanged: Collection
 
 def _find_split_keys(document: Any) -> Iterator[str]:
     """Yield the exchanges with a key that is spread over several texts."""
-    exchanges = document.get("interactions") if isinstance(document, dict) else None
+    exchanges = as_object(document).get("interactions")
     for number, exchange in enumerate(exchanges if isinstance(exchanges, list) else [document], 1):
         sides = exchange.values() if isinstance(exchange, dict) else [exchange]
         if any(pieces_in(collect_texts(side)) for side in sides):
@@ -126,5 +127,5 @@ def _is_leak(value: Any, header: str, masker: Masker) -> bool:
 
 def _frame_texts(frames: list[Any]) -> list[str]:
     """List the texts of a WebSocket's frames, over which a secret may be spread; empty for anything else."""
-    texts = [frame.get("text") if isinstance(frame, dict) else None for frame in frames]
+    texts = [as_object(frame).get("text") for frame in frames]
     return [text for text in texts if isinstance(text, str)] if all(isinstance(text, str) for text in texts) else []

@@ -20,7 +20,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.schema import schemas_directory
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
-from harness.core.json_values import omit
+from harness.core.json_values import as_object, omit
 from harness.live.conformance.questions import (
     DEFAULT_MODEL,
     ONE_MODEL,
@@ -85,7 +85,7 @@ def _named_models() -> list[str]:
 
 def _models_in_bodies(case: Case) -> Iterator[str]:
     for step in (*case.before, case):
-        named = step.body.get("model") if isinstance(step.body, dict) else None
+        named = as_object(step.body).get("model")
         if isinstance(named, str) and named != DEFAULT_MODEL:
             yield named
 

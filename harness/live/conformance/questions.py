@@ -19,6 +19,7 @@ from harness.contract.rules.example_requests import VALID_BODY
 from harness.core.cached import cached_property
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.exchange import Answer, Json
+from harness.core.json_values import as_object
 from harness.items.examples import NEXT_MESSAGE, typed
 from harness.items.kind import item_types
 from harness.live.http import ServerReply
@@ -322,6 +323,6 @@ def with_model(case: Case, model: str) -> Case:
     before = tuple(with_model(step, model) for step in case.before)
     raw = None if case.raw is None else case.raw.replace(DEFAULT_MODEL.encode(), model.encode())
     body, implied = case.body, (case.on or CREATE_RESPONSE) in MINIMAL_BY_OPERATION and "model" not in case.absent
-    if (isinstance(body, dict) and body.get("model") == DEFAULT_MODEL) or (implied and "model" not in (body or {})):
+    if as_object(body).get("model") == DEFAULT_MODEL or (implied and "model" not in (body or {})):
         body = {**(body or {}), "model": model}
     return replace(case, before=before, raw=raw, body=body)

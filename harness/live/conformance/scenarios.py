@@ -97,7 +97,7 @@ def _claim_deltas(reply: ServerReply, delta: str, text_in: Callable[[Json], str]
         return
     ended = events[-1]
     yield claim_equal("the last event ends the response", ended.get("type"), "response.completed")
-    final = reply.body if isinstance(reply.body, dict) else {}
+    final = as_object(reply.body)
     pieces = [str(event.get("delta")) for event in events if event.get("type") == delta]
     yield Claim("it has deltas", "" if pieces else f"it has no {delta}")
     yield claim_equal("the deltas add up to the response", "".join(pieces), text_in(final))

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from harness.contract.overrides import normalize_path
 from harness.core.exchange import Finding, Json
+from harness.core.json_values import as_object
 from harness.core.secret_prefixes import redact
 from harness.core.text import shorten
 from harness.live.conformance.questions import Question
@@ -62,7 +63,7 @@ def _grade_refusal(expected: Json, reply: ServerReply) -> str:
 def reply_error(reply: ServerReply) -> Json:
     """Return the error of a reply with its status; an error in another form becomes the message."""
     body = reply.body if reply.recorded.events is None else _find_error_event(reply)
-    error = body.get("error") if isinstance(body, dict) else None
+    error = as_object(body).get("error")
     if isinstance(error, dict):
         return {"status": reply.status, **select_error_members(error)}
     return {"status": reply.status, "message": reply.fault or body}

@@ -12,6 +12,7 @@ from harness.api.operations import find_operation
 from harness.core.cached import cached_property
 from harness.core.errors import COMMAND
 from harness.core.exchange import Json
+from harness.core.json_values import as_object, as_string
 from harness.core.secret_prefixes import redact, secrets_in_headers
 from harness.core.text import escape_controls, shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
@@ -51,19 +52,18 @@ class ObservedRequest:
             body = orjson.loads(self._raw) if b'"model"' in self._raw else {}
         except orjson.JSONDecodeError:
             return ""
-        named = body.get("model") if isinstance(body, dict) else None
-        return self.clean(named) if isinstance(named, str) else ""
+        return self.clean(as_string(as_object(body).get("model")))
 
     @property
     def response(self) -> Json:
         """The object in the answer, or in the last event of a stream; empty without an object."""
-        return self.answer.body if isinstance(self.answer.body, dict) else {}
+        return as_object(self.answer.body)
 
     @property
     def error(self) -> Json:
         """The error in the answer; empty for any other answer."""
         found = self.response.get("error") if self.answer.status >= 400 else None
-        return found if isinstance(found, dict) else {}
+        return as_object(found)
 
     @property
     def request_id(self) -> str:

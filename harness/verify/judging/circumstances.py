@@ -17,7 +17,7 @@ from harness.contract.rules.http.beta import ASSISTANTS_V2
 from harness.core.dates import day_of_recording
 from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Request
-from harness.core.json_values import as_object
+from harness.core.json_values import as_object, as_string
 from harness.endpoints.request import request_from
 from harness.world.world import World
 
@@ -83,8 +83,7 @@ def enter_day(world: World, recorded: Recorded) -> None:
 
 def _end_of_model(world: World, recorded: Recorded) -> str:
     """Return the day on which a model that still answers had ended, if before the World's day; else empty."""
-    name = as_object(recorded.request).get("model")
-    family = world.models.find(name) if isinstance(name, str) else None
+    family = world.models.find(as_string(as_object(recorded.request).get("model")))
     ends = [day for day in family.ends if "" < day <= world.as_of] if family else []
     message = str(as_object(as_object(recorded.answer).get("error")).get("message"))
     is_gone = message.startswith(_NOT_THERE[0]) or message.endswith(_NOT_THERE[1])

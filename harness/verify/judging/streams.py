@@ -14,6 +14,7 @@ from harness.contract.ordered_validator import find_unknown_members, has_only_kn
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
+from harness.core.json_values import as_object
 from harness.core.text import show
 
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
@@ -72,7 +73,7 @@ def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json
     if not isinstance(last, str) or not last.isdecimal():
         return []
     missed = before[: int(last) + 1] if len(last) < 10 else ()
-    numbers = [event.get("sequence_number") if isinstance(event, dict) else None for event in missed]
+    numbers = [as_object(event).get("sequence_number") for event in missed]
     return [*missed] if missed and numbers == list(range(len(missed))) and len(missed) > int(last) else None
 
 

@@ -19,7 +19,7 @@ from harness.cassettes.format.messages import encode_body
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.core.exchange import Answer, Json
 from harness.core.headers import normalize_headers
-from harness.core.json_values import omit
+from harness.core.json_values import as_object, omit
 from harness.endpoints.websocket_events import ENVELOPE_MEMBERS, is_invalid_stream
 from harness.verify.compare import select_error_members
 from harness.verify.judging.rerender import UNORDERED_EVENTS
@@ -135,7 +135,7 @@ def parse_event(text: str) -> Json:
         found = load_json(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return as_object(found)
 
 
 _RESPONSE_CREATED = "response.created"

@@ -158,7 +158,7 @@ def _build_named(name: str, value: Any) -> TurnLine:
         parameter.name for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_POSITIONAL
     ]
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
-    named = value if isinstance(value, dict) else {}
+    named = as_object(value)
     if not takes_any:
         check_members(named, f"{name} argument", known)
     if not all(isinstance(argument, str) for argument in named):

@@ -19,6 +19,7 @@ from harness.contract.rule import (
 from harness.core.account import Organization, RateLimit, show_wait
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 
 SCOPE = RuleScope(on="*", reads=())
 
@@ -212,7 +213,7 @@ def rate_limit(request: Request, world: WorldView) -> Iterator[Json]:
     """Requests over the limit are refused with 429; the type is `requests` or `tokens`."""
     account = world.account
     if limit := account.rate_limit:
-        body = request.body if isinstance(request.body, dict) else {}
+        body = as_object(request.body)
         yield {
             "model": body.get("model", "default"),
             "organization": account.name,

@@ -38,6 +38,7 @@ from harness.contract.rules.example_requests import (
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 
 SCOPE = RuleScope(area="gateway", on="*", dialects=AZURE)
 
@@ -355,7 +356,7 @@ def deployment_not_found(request: Request, world: WorldView) -> bool:
 
     With an agent, an empty one is ignored: agent-framework's `FoundryAgent` sends it on every turn but the first.
     """
-    name = request.body.get("model") if isinstance(request.body, dict) else None
+    name = as_object(request.body).get("model")
     listed = world.account.models
     if name == "" and agent_of(request):
         return False

@@ -11,6 +11,7 @@ from harness.contract.rules.request.input_items.media import find_part_texts, fi
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 from harness.items.hosted import code_interpreter_call
 from harness.items.message import message
 from harness.items.transcript import Transcript
@@ -236,7 +237,7 @@ def container_expired(request: Request, world: WorldView) -> bool:
 )
 def container_file_incomplete(request: Request) -> bool:
     """A file for a container is either in a form, or an uploaded one named by its id."""
-    body = request.body if isinstance(request.body, dict) else {}
+    body = as_object(request.body)
     return not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str)
 
 

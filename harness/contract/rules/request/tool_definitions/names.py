@@ -10,6 +10,7 @@ from harness.contract.rule import Case, RuleScope, WorldView, assumed, recorded,
 from harness.contract.rules.example_requests import HI, KEY_HEADERS, ON_AZURE
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 from harness.items.transcript import input_items
 
 SCOPE = RuleScope(area="tools", when="tool_choice")
@@ -253,9 +254,8 @@ def _is_encrypted(function: Json) -> bool:
 
 
 def _parameters(function: Json) -> Json:
-    schema: Any = function.get("parameters")  # the schemas accept any JSON
-    schema = schema.get("properties") if isinstance(schema, dict) else None
-    return schema if isinstance(schema, dict) else {}
+    # The schemas accept any JSON.
+    return as_object(as_object(function.get("parameters")).get("properties"))
 
 
 @rule(
