@@ -91,6 +91,7 @@ def test_a_run_too_many_or_with_other_arguments_is_told(
         ([A7], [ran({"raw": '{"order": "A7"}'})], ["refunded"]),
         ([A7], [ran(B9), ran(A7)], ["refunded"]),
         ([A7], [ran(B9)], ["The user rejected the call."]),
+        ([A7], [ran(B9, "B9 is refunded")], ["The user chose B9: B9 is refunded"]),
         ([A7, B9], [ran(A7, None)], ["null", "The user rejected the call."]),
         ([A7, A7], [ran(A7)], ["refunded"] * 2),
         ([A7, A7], [ran(A7), ran(A7)], ["refunded"] * 2),

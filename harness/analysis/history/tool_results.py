@@ -110,12 +110,12 @@ class _CalledTools:
     def find_content(self, run: ToolRun) -> _CallContent | None:
         """Find what was called for a run, even if a framework added or converted arguments; None if nothing was."""
         exact = (run.name, _arguments_text(run.arguments))
-        if exact in self._contents and not _is_run_with_others(self._contents[exact], run):
+        if exact in self._contents and not _other_values(self._contents[exact], run):
             return exact
         agreeing = [
             (len(arguments.keys() & run.arguments.keys()), -len(arguments), content)
             for content, arguments in self._by_name.get(run.name, ())
-            if not _is_run_with_others(arguments, run)
+            if not _other_values(arguments, run)
         ]
         return max(agreeing)[-1] if agreeing else None
 
@@ -124,20 +124,24 @@ class _CalledTools:
         return any(run.after < number <= run.until for number in self._exchanges[content])
 
     def is_answered_by(self, call_id: str, run: ToolRun) -> bool:
-        """Return whether an output of a call is the result of a run of its tool with other arguments."""
-        call = self.calls.get(call_id, {})
-        is_other = call.get("name") == run.name and _is_run_with_others(arguments_of(call), run)
-        return (
-            is_other
-            and bool(_leaves(run.returned))
-            and any(is_result(text, run.returned) for text in self.outputs[call_id])
-        )
+        """Return whether an output is the result of a run of its tool with other arguments, and does not say so."""
+        call, leaves = self.calls.get(call_id, {}), _leaves(run.returned)
+        others = _other_values(arguments_of(call), run) if call.get("name") == run.name and leaves else []
+        texts = [text for text in self.outputs[call_id] if others and is_result(text, run.returned)]
+        return any(not _names_beside(text, leaves, others) for text in texts)
 
 
-def _is_run_with_others(called: Json, run: ToolRun) -> bool:
-    """Return whether a tool ran with another value of an argument than it was called with, or without it."""
+def _other_values(called: Json, run: ToolRun) -> list[Any]:
+    """Return the values of arguments with which a tool ran, but was not called."""
     given = run.bound or run.arguments
-    return any(_is_other(value, given[name]) for name, value in called.items() if name in given)
+    return [given[name] for name, value in called.items() if name in given and _is_other(value, given[name])]
+
+
+def _names_beside(text: str, leaves: Iterable[str], values: Iterable[Any]) -> bool:
+    """Return whether a text names one of the values beside the leaves, as where the user has changed an argument."""
+    for leaf in leaves:
+        text = text.replace(leaf, "")
+    return any(str(value) in text for value in values if not _is_nothing(value))
 
 
 def _is_other(called: Any, given: Any) -> bool:
