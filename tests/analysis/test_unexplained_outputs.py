@@ -153,6 +153,7 @@ class TestSwappedOutputs:
             (("married to Rome", "married to Paris"), ()),
             (("warmer than Rome", "colder than Paris"), ()),
             (("in love with Rome", "the rival of Paris"), ()),
+            (("18, cooler than in Rome", "22, warmer than in Paris"), ()),
             (("Rome since 1956", "Paris, its only twin"), ()),
             (("It is in Rome.", "It is in Paris."), ()),
             (('{"city": "Rome"}', '{"city": "Paris"}'), ()),

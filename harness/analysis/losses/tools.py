@@ -55,6 +55,8 @@ _RELATION = re.compile(
     re.I,
 )
 """What words begin with in the name of a tool that returns another thing of the same kind as its argument."""
+_COMPARED = re.compile(r" (?:than|as|like|unlike|versus|vs) .*")
+"""Matches words that compare with another thing, and what follows."""
 _NamedValue = tuple[str, str]
 """The name of an argument, and its words."""
 LONGEST_PLACEHOLDER = 200
@@ -223,10 +225,11 @@ def _names(text: str, theirs: Set[_NamedValue], own: Set[_NamedValue]) -> bool:
         members = {(name, _spaced(value)) for name, value in _members_of(parse_literal(text))}
         return not members.isdisjoint(theirs) and members.isdisjoint(own)
     words, label = _spaced(text), _spaced(text.partition(":")[0]) if ":" in text else ""
+    said = _COMPARED.sub(" ", words)
     is_about = any(
         value == label
-        or words.startswith(tuple(f"{value}{verb} " for verb in ("is", "was", "has")))
-        or any(f" {place}{value}" in words for place in ("in", "for", "at", "on"))
+        or said.startswith(tuple(f"{value}{verb} " for verb in ("is", "was", "has")))
+        or any(f" {place}{value}" in said for place in ("in", "for", "at", "on"))
         for _, value in theirs
     )
     return is_about and not any(value in words for _, value in own)
