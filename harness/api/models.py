@@ -86,6 +86,7 @@ MAX_CACHED = 512
 """The number of names cached per table."""
 FALLBACK_FAMILY = "gpt-4.1"
 """The family with the defaults for a name that shares no prefix with any other."""
+_BEFORE_GPT_6 = ("gpt-3", "gpt-4", "gpt-5", "chatgpt-4o", "o1", "o3", "o4", "codex-mini", "computer-use")
 _DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
@@ -138,6 +139,12 @@ class Model:
     only_tools: tuple[str, ...] = ()
     encrypts: bool = False
     name_only: bool = False
+
+    @property
+    def precedes_gpt_6(self) -> bool:
+        """Whether the name says that it is older than GPT-6; aliases, such as `gpt-daybreak-red-latest`, do not say."""
+        return self.name.startswith(_BEFORE_GPT_6)
+
     truncations: tuple[str, ...] = ()
     withholds: str = ""
 

@@ -17,7 +17,7 @@ ListedIds = Callable[[Request, Any], Container[str | None]]
 """The ids of a list's objects, by request and World; None stands for an unknown id, as of recorded items."""
 BodyContent = Literal["json", "form", "form or json", "bytes"]
 JSON_BODY = "(a JSON body)"
-OBJECT_LIST, FILE_LIST = "(a list of objects)", "(a list of files)"
+OBJECT_LIST, FILE_LIST, ITEM_LIST = "(a list of objects)", "(a list of files)", "(a list of items)"
 """The groups of lists, by the API's message for a cursor that the list does not contain."""
 
 

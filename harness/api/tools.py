@@ -6,9 +6,10 @@ Recorded by tests of langchain-ai/langchain and pydantic/pydantic-ai (2026-03 to
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from harness.core.exchange import Json
-from harness.core.json_values import omit
+from harness.core.json_values import objects_in, omit
 
 
 def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
@@ -28,6 +29,11 @@ def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json
 def is_deferred(tool: Json) -> bool:
     """Return whether a tool, or one inside it, is deferred until a tool search loads it."""
     return bool(tool.get("defer_loading")) or any(inner.get("defer_loading") for inner in _namespace_tools(tool))
+
+
+def has_async(tools: Any) -> bool:
+    """Return whether one of these tools, or one in a namespace, may be answered later; what is no tool is passed over."""
+    return any(tool.get("async") is True or has_async(tool.get("tools")) for tool in objects_in(tools))
 
 
 def plain_functions(tools: Iterable[Json]) -> set[str]:

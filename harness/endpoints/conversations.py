@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.answers.response import render_input_items
 from harness.api import responses
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import Cursors, list_object, operation, page
+from harness.api.operations import ITEM_LIST, Cursors, list_object, operation, page
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
@@ -24,8 +24,12 @@ def create(call: ApiCall) -> Answer:
 
 
 def _add_items(world: World, id: str, body: Json) -> list[Json]:
-    """Add the items of a body to a conversation and return them; a reference is replaced by its item."""
-    added = world.store.transcript({"input": body.get("items")}).added
+    """Add the items of a body to a conversation and return them; what has the id of a stored item is that item.
+
+    Recorded: vllm-project/agentic-api (2026-09-25), a message with the id of another one and a text of its own.
+    """
+    sent = world.store.transcript({"input": body.get("items")}).added
+    added = [world.store.items.get(item.get("id", ""), item) for item in sent]
     items = world.add_item_ids(render_input_items(added), id, world.now)
     world.store.add_to_conversation(id, items)
     return items
@@ -62,6 +66,7 @@ def delete(call: ApiCall) -> Answer:
     cursors=Cursors(
         "item",
         lambda request, world: [item.get("id") for item in _find_conversation(ApiCall(request, world)).items],
+        ITEM_LIST,
     ),
 )
 def list_items(call: ApiCall) -> Answer:

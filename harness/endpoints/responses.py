@@ -8,7 +8,7 @@ from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import ITEM_LIST, Cursors, operation, page
 from harness.api.responses import filter_page, filter_stored_items
 from harness.api.tokens import estimate_settings_tokens, make_usage
 from harness.core.exchange import Answer, Json, Request
@@ -132,6 +132,7 @@ def delete(call: ApiCall) -> Answer:
     cursors=Cursors(
         "item",
         lambda request, world: [item.get("id") for item in world.store.responses[request.params["response_id"]].input],
+        ITEM_LIST,
     ),
 )
 def list_input_items(call: ApiCall) -> Answer:

@@ -77,6 +77,13 @@ class TestItsItems:
         assert (added["object"], added["has_more"]) == ("list", False)
         assert listed(client, id) == ["c", "b", "a"]
 
+    def test_an_item_that_is_stored_elsewhere_is_added_as_it_is_stored(self, client: Client) -> None:
+        first, second = start(client, user("a")), start(client)
+        (item,) = client.send(f"GET /conversations/{first}/items").body["data"]
+        again = {"items": [{**user("other"), "id": item["id"]}] * 2}
+        assert client.send(f"POST /conversations/{second}/items", again).body["data"] == [item, item]
+        assert client.send(f"POST /conversations/{first}/items", again).status == 400
+
     def test_its_items_are_read_page_by_page(self, client: Client) -> None:
         id = start(client, *map(user, "abcd"))
         page = client.send(f"GET /conversations/{id}/items", limit="2", order="asc").body
@@ -84,7 +91,7 @@ class TestItsItems:
         assert listed(client, id, after=page["last_id"], order="asc") == ["c", "d"]
         assert listed(client, id, before=page["last_id"], order="asc") == ["a"]
         refused = error(client.send(f"GET /conversations/{id}/items", after="msg_x"))
-        assert refused[:3] == (404, "No item found with id 'msg_x'.", "after")
+        assert refused[:3] == (404, "No item found with id 'msg_x'", "after")
 
     def test_its_items_can_be_read_one_by_one(self, client: Client) -> None:
         id = start(client, user("a"))

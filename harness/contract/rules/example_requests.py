@@ -12,6 +12,8 @@ TERRA = "gpt-5.6-terra"
 HI: Json = {"role": "user", "content": "hi"}
 ASK: Json = {"input": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
+ASYNC_TOOL: Json = {"type": "function", "name": "f", "parameters": {}, "strict": False, "async": True}
 OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 CREATE_CONVERSATION = Case({}, on="POST /conversations")
 ADD_ITEM = Case({"items": [HI]}, on="POST /conversations/{0.id}/items")

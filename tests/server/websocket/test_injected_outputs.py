@@ -75,6 +75,17 @@ def test_outputs_for_a_response_that_there_is_not_come_back_in_an_event_of_their
     assert inject(session, "resp_9", outputs) == ["response.inject.failed"]
 
 
+def test_an_event_with_an_unknown_call_adds_none_of_its_outputs() -> None:
+    _, session, id = opened()
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
+    (failed,) = injected(session, id, [output, {**output, "call_id": "call_9"}])
+    said = f"Tool call 'call_9' is not pending on response '{id}'."
+    assert failed["error"] == {"code": "invalid_input", "message": said}
+    assert inject(session, id, [output]) == ["response.inject.created"]
+    (failed,) = injected(session, id, [output])
+    assert failed["error"]["message"] == "Tool call 'call_1' already has an output."
+
+
 @pytest.mark.slow
 @given(JSON)
 @settings(max_examples=100, deadline=None)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
+from harness.api.tools import has_async
 from harness.contract.phrasing import unsupported_parameter
 from harness.contract.rule import (
     LIMITED_ACCOUNT,
@@ -14,14 +15,17 @@ from harness.contract.rule import (
     assumed,
     documented,
     matches_operation,
+    recorded,
     reported,
     rule,
 )
-from harness.contract.rules.example_requests import AUTH_HEADERS, JSON_HEADERS, OUTPUT
+from harness.contract.rules.example_requests import ASYNC_GUIDE, ASYNC_TOOL, AUTH_HEADERS, JSON_HEADERS, OUTPUT
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.account import Organization
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
+from harness.ending import completed
+from harness.items import function_call
 
 ASSISTANTS_V2 = "assistants=v2"
 
@@ -157,6 +161,29 @@ def unsupported_with_agents(request: Request) -> Iterator[Json]:
         yield {"name": "reasoning.summary"}
 
 
+@rule(
+    bad_request(
+        "Async parallel tool calls are not yet supported in multi-agent mode.", "multi_agent", "unsupported_value"
+    ),
+    recorded("vllm-project/agentic-api: gpt-6-astra, with `parallel_tool_calls: true`", "2026-10-08"),
+    documented(f"{ASYNC_GUIDE}: not to be combined", "2026-11"),
+    assumed("that it is accepted if `parallel_tool_calls` is left out"),
+    when="multi_agent",
+    reads=("parallel_tool_calls", "tools"),
+    rejects=[agents_case(model="gpt-6-astra", parallel_tool_calls=True, tools=[ASYNC_TOOL])],
+    accepts=[
+        agents_case(model="gpt-6-astra", parallel_tool_calls=False, tools=[ASYNC_TOOL]),
+        agents_case(model="gpt-6-astra", tools=[ASYNC_TOOL]),
+        agents_case(model="gpt-6-astra", parallel_tool_calls=True),
+    ],
+    fix="Set `parallel_tool_calls: false`, or leave out `async`.",
+)
+def async_with_parallel_agents(request: Request) -> bool:
+    """With agents, tools that are answered later cannot be called in parallel."""
+    body = request.body
+    return enables_agents(body) and body.get("parallel_tool_calls") is True and has_async(body.get("tools"))
+
+
 _SOCKET_HEADERS = {**AUTH_HEADERS, "openai-beta": MULTI_AGENT_BETA}
 
 
@@ -218,3 +245,51 @@ def inject_response_completed(request: Request, world: ConnectionView) -> Iterat
     id = request.body["response_id"]
     if id in world.lane_of and id not in world.open_responses:
         yield {"id": id}
+
+
+_ASKED: Json = {**_ENABLED, "tools": [{"type": "function", "name": "f", "parameters": {}, "strict": False}]}
+_OPEN = event_case(_ASKED, headers=_SOCKET_HEADERS)
+_TWO_CALLS = [function_call("f", "{}", call_id=id) for id in ("call_1", "call_2")]
+_AWAITING = [[*_TWO_CALLS, completed(awaits_outputs=True)]]
+_INVALID = "invalid_input"
+
+
+@rule(
+    bad_request("Tool call '{call_id}' already has an output.", code=_INVALID),
+    recorded("vllm-project/agentic-api: twice in one event, and in two", "2026-10-01"),
+    on=INJECT,
+    rejects={
+        "call_1": after(_OPEN, inject_case(input=[OUTPUT, OUTPUT]), turns=_AWAITING),
+        "call_2": after(
+            _OPEN, *[inject_case(input=[{**OUTPUT, "call_id": "call_2"}]) for _ in range(2)], turns=_AWAITING
+        ),
+    },
+    accepts=[after(_OPEN, inject_case(), turns=_AWAITING)],
+    fix="Answer each call once; an event that is refused has added none of its outputs.",
+)
+def inject_call_answered(request: Request, world: ConnectionView) -> Iterator[Json]:
+    """A call of the response takes one output."""
+    opened = world.open_responses[request.body["response_id"]]
+    answered = {output.get("call_id") for output in opened.outputs}
+    for item in request.body["input"]:
+        if isinstance(call_id := item.get("call_id"), str):
+            if call_id in answered:
+                yield {"call_id": call_id}
+            answered.add(call_id)
+
+
+@rule(
+    bad_request("Tool call '{call_id}' is not pending on response '{id}'.", code=_INVALID),
+    recorded("vllm-project/agentic-api: an unknown call beside one that is pending", "2026-10-01"),
+    on=INJECT,
+    rejects={("call_9", "{0.id}"): after(_OPEN, inject_case(input=[{**OUTPUT, "call_id": "call_9"}]), turns=_AWAITING)},
+    accepts=[after(_OPEN, inject_case(), turns=_AWAITING)],
+    fix="Send outputs of calls that this response has made.",
+)
+def inject_call_unknown(request: Request, world: ConnectionView) -> Iterator[Json]:
+    """An output must be of a call that the response waits for."""
+    id = request.body["response_id"]
+    calls = {item.get("call_id") for item in world.open_responses[id].response["output"]}
+    for item in request.body["input"]:
+        if isinstance(call_id := item.get("call_id"), str) and call_id not in calls:
+            yield {"call_id": call_id, "id": id}

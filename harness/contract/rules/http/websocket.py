@@ -314,15 +314,11 @@ def steering_not_supported(request: Request, world: ConnectionView) -> bool:
     return bool(
         held
         and (
-            _is_before_gpt_6(held.body["model"], world.models)
+            ((family := world.models.find(held.body["model"])) and family.precedes_gpt_6)
             or held.body.get("conversation")
             or held.body.get("context_management")
         )
     )
-
-
-def _is_before_gpt_6(model: str, models: Models) -> bool:
-    return models.find(model) is not None and not model.startswith("gpt-6")
 
 
 @rule(

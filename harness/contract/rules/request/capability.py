@@ -5,10 +5,11 @@ Deep research models, which need certain tools, are checked before any other fea
 
 from collections.abc import Iterator
 
+from harness.api.http.dialects import AZURE
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join, unsupported_value
 from harness.contract.rule import Case, RuleScope, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import HI, TERRA
+from harness.contract.rules.example_requests import HI, ON_AZURE, TERRA, VALID_BODY
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
@@ -216,6 +217,26 @@ def flex_not_available(request: Request, family: Model | None) -> bool:
 
 def _lacks_flex(request: Request, family: Model) -> bool:
     return not family.flex and request.body.get("service_tier") == "flex"
+
+
+@rule(
+    bad_request("compact_threshold is not enabled.", "compact_threshold", "unsupported_parameter"),
+    reported("https://github.com/langchain-ai/langchain/issues/35464: the whole error", "2026-02-27"),
+    reported("https://github.com/Cloudgeni-ai/opengeni/pull/65: gpt-5.5", "2026-06-14"),
+    reported("https://openrouter.ai/docs/api_reference/responses/compaction: Azure compacts by now", "2026-11"),
+    dialects=AZURE,
+    when="context_management",
+    reads=(),
+    until="2026-06-14",
+    rejects=[
+        Case({**VALID_BODY, "context_management": [{"type": "compaction", "compact_threshold": 100_000}]}, on=ON_AZURE)
+    ],
+    accepts=[Case({**VALID_BODY, "context_management": [{"type": "compaction"}]}, on=ON_AZURE)],
+    fix="Shorten the history yourself.",
+)
+def compact_threshold_on_azure(request: Request) -> bool:
+    """Azure compacted nothing by itself at first."""
+    return any(entry.get("compact_threshold") is not None for entry in request.body["context_management"] or ())
 
 
 _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"}

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from harness.api.operations import FILE_LIST, OBJECT_LIST, OPERATIONS
+from harness.api.operations import FILE_LIST, ITEM_LIST, OBJECT_LIST, OPERATIONS
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
+    ADD_ITEM,
     ADD_MESSAGE,
     ANY_UPLOAD,
     ASK,
@@ -15,7 +16,6 @@ from harness.contract.rules.example_requests import (
     CREATE_STORE,
     CREATE_THREAD,
     CREATE_WEBHOOK,
-    HI,
     STARTED_RUN,
     UPLOAD_FILE,
 )
@@ -71,8 +71,6 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
             "DELETE /webhook_endpoints/{0.id}",
             Case({}, on="POST /webhook_endpoints/{0.id}/rotate_secret"),
         ),
-        ("item", "msg_x"): after(ASK, "GET /responses/{0.id}/input_items?after=msg_x"),
-        ("item", "msg_y"): after(CREATE_CONVERSATION, "GET /conversations/{0.id}/items?before=msg_y"),
         ("assistant", "asst_x"): "GET /assistants?after=asst_x",
         ("message", "msg_x"): after(CREATE_THREAD, "GET /threads/{0.id}/messages?before=msg_x"),
         ("message", "{1.id}"): after(
@@ -103,12 +101,6 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
         after(CREATE_CONTAINER, ANY_UPLOAD, Case({"file_id": "{1.id}"}, on="POST /containers/{0.id}/files")),
         after(CREATE_WEBHOOK, "GET /webhook_endpoints/{0.id}"),
         after(CREATE_WEBHOOK, Case({"name": "other"}, on="POST /webhook_endpoints/{0.id}")),
-        after(
-            Case({"items": [HI]}, on="POST /conversations"),
-            "GET /conversations/{0.id}/items",
-            "GET /conversations/{0.id}/items?after={1.last_id}",
-        ),
-        after(ASK, "GET /responses/{0.id}/input_items", "GET /responses/{0.id}/input_items?after={1.first_id}"),
         after(CREATE_ASSISTANT, "GET /assistants?after={0.id}"),
         after(CREATE_THREAD, ADD_MESSAGE, "GET /threads/{0.id}/messages?after={1.id}"),
         after(UPLOAD_FILE, CREATE_FILLED_STORE, "GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}"),
@@ -148,6 +140,31 @@ def _absent_files(body: Json, world: WorldView) -> Iterator[Json]:
     if not isinstance(body.get("file"), dict) and isinstance(body.get("file_id"), str):
         named.append(("file_id", body["file_id"]))
     yield from ({"kind": "file", "name": name, "id": id} for name, id in named if world.uploads.file(id) is None)
+
+
+@rule(
+    ApiError(404, "No item found with id '{id}'", "{name}"),
+    recorded("vllm-project/agentic-api: of a conversation, after the item was removed", "2026-09-25"),
+    assumed("that the input of a response has this error, too"),
+    on=ITEM_LIST,
+    rejects={
+        "{1.data.0.id}": after(
+            CREATE_CONVERSATION,
+            ADD_ITEM,
+            "DELETE /conversations/{0.id}/items/{1.data.0.id}",
+            "GET /conversations/{0.id}/items?after={1.data.0.id}",
+        ),
+        "msg_x": after(ASK, "GET /responses/{0.id}/input_items?after=msg_x"),
+    },
+    accepts=[
+        after(CREATE_CONVERSATION, ADD_ITEM, "GET /conversations/{0.id}/items?after={1.last_id}"),
+        after(ASK, "GET /responses/{0.id}/input_items", "GET /responses/{0.id}/input_items?after={1.first_id}"),
+    ],
+    fix="Pass `last_id` of another page of the list; an item that was removed names no place in it.",
+)
+def item_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """`after` must name an item of the list; no full stop ends the message."""
+    yield from _absent_cursors(request, world)
 
 
 @rule(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.contract.phrasing import exclusive_parameters
 from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import ADD_ITEM, ASK, CREATE_CONVERSATION
+from harness.contract.rules.example_requests import ADD_ITEM, ASK, CREATE_CONVERSATION, HI
 from harness.contract.rules.request.input_items.content import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
@@ -90,6 +90,36 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     id = request.params["item_id"]
     if all(item.get("id") != id for item in world.store.conversations[request.params["conversation_id"]].items):
         yield {"id": id}
+
+
+@rule(
+    bad_request("Item already in conversation", "items", "item_already_in_conversation"),
+    recorded("vllm-project/agentic-api: a message, with the id of one there", "2026-09-25"),
+    assumed("that a reference to one is accepted: no report says so"),
+    on="POST /conversations/{conversation_id}/items",
+    when="items",
+    rejects=[
+        after(
+            CREATE_CONVERSATION,
+            ADD_ITEM,
+            Case({"items": [{**HI, "id": "{1.data.0.id}"}]}, on="POST /conversations/{0.id}/items"),
+        )
+    ],
+    accepts=[
+        after(
+            CREATE_CONVERSATION,
+            ADD_ITEM,
+            CREATE_CONVERSATION,
+            Case({"items": [{**HI, "id": "{1.data.0.id}"}] * 2}, on="POST /conversations/{2.id}/items"),
+        )
+    ],
+    fix="Leave out items that the conversation has.",
+)
+def item_already_in_conversation(request: Request, world: WorldView) -> bool:
+    """An item can be added once to a conversation, except that one request may have it several times."""
+    added = {item.get("id") for item in request.body["input"] if item.get("type") != "item_reference"} - {None}
+    conversation = world.store.conversations[request.params["conversation_id"]]
+    return any(item.get("id") in added for item in conversation.items) if added else False
 
 
 @rule(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import orjson
 
 from harness.contract.rule import TRANSCRIPT_MEMBERS, RuleScope, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import ASK, CALL, CREATE_CONVERSATION, HI, OUTPUT
+from harness.contract.rules.example_requests import ASK, ASYNC_GUIDE, CALL, CREATE_CONVERSATION, HI, OUTPUT
 from harness.core.errors import bad_request
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
@@ -23,7 +23,6 @@ APPROVAL_REQUEST: Json = {
     "arguments": "{}",
 }
 APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
-ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
 _CALL_3, _OUTPUT_3 = {**CALL, "call_id": "call_3"}, {**OUTPUT, "call_id": "call_3"}
 _TWO_CALLS = [function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")]
 _OK = message("ok")

@@ -7,9 +7,19 @@ from collections.abc import Iterator
 from harness.api.http.dialects import AZURE_DIALECTS
 from harness.api.models import Model
 from harness.api.skill_files import read_header
-from harness.api.tools import function_namespaces
-from harness.contract.rule import CREATE_RESPONSE, Case, RuleScope, WorldView, assumed, reported, rule
-from harness.contract.rules.example_requests import ON_AZURE
+from harness.api.tools import function_namespaces, has_async
+from harness.contract.rule import (
+    CREATE_RESPONSE,
+    Case,
+    RuleScope,
+    WorldView,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+)
+from harness.contract.rules.example_requests import ASYNC_GUIDE, ASYNC_TOOL, ON_AZURE
 from harness.contract.rules.request.capability import tool_types
 from harness.core.errors import COMMAND, bad_request
 from harness.core.exchange import Json, Request
@@ -92,6 +102,34 @@ def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]
 def custom_tool_unsupported(request: Request, family: Model | None) -> bool:
     """Models before GPT-5 call functions alone; no full stop ends the message."""
     return family is not None and "custom" in family.lacks and "custom" in tool_types(request)
+
+
+@rule(
+    bad_request("Async tools are not supported with {model}.", "tools", "unsupported_value"),
+    recorded("vllm-project/agentic-api: gpt-5.5", "2026-10-08"),
+    reported("public notes of three origins: gpt-5.6-luna and -terra, over WebSocket, too; every GPT-5", "2026-10-05"),
+    documented(f"{ASYNC_GUIDE}: GPT-6 Astra and later", "2026-11"),
+    reads=(),
+    mentions='"async"',
+    rejects={
+        "gpt-5.5": _offer("gpt-5.5", ASYNC_TOOL),
+        "gpt-5.6-luna": _offer(
+            "gpt-5.6-luna", {"type": "namespace", "name": "n", "description": "d", "tools": [ASYNC_TOOL]}
+        ),
+    },
+    accepts=[
+        _offer("gpt-6-astra", ASYNC_TOOL),
+        _offer("gpt-6-luna", ASYNC_TOOL),
+        _offer("my-deployment", ASYNC_TOOL),
+        _offer("gpt-daybreak-blue-latest", ASYNC_TOOL),
+        _offer("gpt-5.5", {**ASYNC_TOOL, "async": False}),
+    ],
+    fix="Leave out `async` and answer the call before the next turn, or use GPT-6 or newer.",
+)
+def async_tools_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
+    """Models before GPT-6 wait for the outputs of all tools."""
+    if family and family.precedes_gpt_6 and has_async(request.body.get("tools")):
+        yield {"model": request.body["model"]}
 
 
 _SKILL_PACKAGE = (
