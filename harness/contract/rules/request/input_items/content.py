@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project_types import RESPONSE_PREFIXES
 from harness.contract.phrasing import invalid_id, invalid_value
-from harness.contract.rule import RuleScope, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import bad_request
@@ -117,6 +117,7 @@ def web_search_action() -> None:
 
 _SEARCH: Json = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
 _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
+_SOURCED_SEARCH: Json = {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}
 
 
 @rule(
@@ -126,20 +127,23 @@ _SOURCES: list[Json] = [{"type": "url", "url": "https://example.com/"}]
     reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),
     reported("a public recording", "2026"),
     recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
-    assumed("that it holds for every model and on every day, and not for an empty list, which the AI SDK sends"),
+    reported("a public probe of gpt-6-astra: accepted by now, and dropped, as are `results`", "2026-10-05"),
+    assumed("that it held for every model until then, and not for an empty list, which the AI SDK sends"),
     when="input[]",
     items="web_search_call",
     mentions="sources",
-    rejects={"1": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": _SOURCES}}, HI]},
+    until="2026-10-04",
+    rejects={"1": [HI, _SOURCED_SEARCH, HI]},
     accepts=[
         [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": None}}, HI],
         [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": []}}, HI],
         [HI, {**_SEARCH, "action": {"type": "search", "query": "x"}}, HI],
+        Case({"input": [HI, {**_SOURCED_SEARCH, "results": _SOURCES}]}, as_of="2026-10-05"),
     ],
     fix="Leave `sources` out when the item is sent back: `include` asks for it, but it is no part of the input.",
 )
 def web_search_sources(request: Request) -> Iterator[Json]:
-    """The sources of a search, which `include` asks for, are not sent back."""
+    """The sources of a search, which `include` asks for, could not be sent back at first."""
     for index, item in enumerate(request.body["input"]):
         if item.get("type") == "web_search_call" and as_object(item.get("action")).get("sources"):
             yield {"index": index}
