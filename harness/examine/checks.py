@@ -220,7 +220,7 @@ def repeats_nothing(seen: ObservedRun) -> Iterator[str]:
     """Check that each request has each prompt so far once, or only the new one if the API keeps the state."""
     replays = seen.task.state in ("replay", "stateless")
     for exchange in accepted(seen):
-        texts = [_text_of(item) for item in _items(exchange) if item.get("role") == "user"]
+        texts = [text_of(item) for item in _items(exchange) if item.get("role") == "user"]
         last = max((seen.task.prompts.index(text) for text in texts if text in seen.task.prompts), default=None)
         # A request within a tool loop may have no prompt at all, for example with `previous_response_id`.
         if last is None:
@@ -266,7 +266,7 @@ def compacts(seen: ObservedRun, *gone: str) -> Iterator[str]:
     items = [item for exchange in accepted(seen)[-1:] for item in _items(exchange)]
     if not any(item.get("type") == "compaction" for item in items):
         yield "the last request has no compaction item"
-    texts = [_text_of(item) for item in items if item.get("role") == "assistant"]
+    texts = [text_of(item) for item in items if item.get("role") == "assistant"]
     yield from (f"the last request still holds {quote(text)}" for text in gone if text in texts)
 
 
@@ -301,7 +301,7 @@ def kept_apart(seen: ObservedRun, instructions: str, *texts: str) -> Iterator[st
 
 def instructions_of(exchange: Exchange) -> str:
     """Return the instructions of a request, with those of its system and developer messages."""
-    leading = [_text_of(item) for item in _items(exchange) if item.get("role") in ("system", "developer")]
+    leading = [text_of(item) for item in _items(exchange) if item.get("role") in ("system", "developer")]
     return "\n".join([exchange.request.body.get("instructions") or "", *leading])
 
 
@@ -321,6 +321,7 @@ def _session_of(body: Json) -> Any:
     )
 
 
-def _text_of(item: Json) -> str:
+def text_of(item: Json) -> str:
+    """Return the text of a message."""
     content = item.get("content") or ""
     return content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)

@@ -9,9 +9,10 @@ from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import pluralize, quote
 from harness.examine.case import ObservedRun
-from harness.examine.checks import RAN, accepted, instructions_of, read_output
+from harness.examine.checks import RAN, accepted, instructions_of, read_output, text_of
 from harness.examine.results import FIX
 from harness.examine.task import Agent, Task, Tool
+from harness.items.transcript import input_items
 
 MAX_OUTPUT = 10_000
 """The maximum number of characters of an output that a client has to pass on whole; some shorten long ones."""
@@ -22,6 +23,7 @@ def find_unmet(seen: ObservedRun) -> Iterator[str]:
     for exchange in accepted(seen):
         for reason in _find_unsent(seen.task, exchange):
             yield f"request {exchange.number} {reason}\n{FIX}Send all settings and tools with each request, unchanged."
+    yield from _find_unsent_prompts(seen)
     yield from _find_wrong_outputs(seen)
 
 
@@ -80,6 +82,22 @@ def _find_changes(tool: Tool, sent: Json | None) -> Iterator[str]:
 
 def _parameters(schema: object) -> set[str]:
     return set(as_object(as_object(schema).get("properties")))
+
+
+def _find_unsent_prompts(seen: ObservedRun) -> Iterator[str]:
+    """Yield the prompts that were answered, though no request has them as the user's."""
+    bodies = [as_object(exchange.request.body) for exchange in seen.exchanges if exchange.status < 400]
+    given = [item for body in bodies for item in (body, *input_items(body), *_added_items(body))]
+    said = [text_of(item) for item in given if item.get("role") == "user"]
+    for prompt in seen.task.prompts[: len(seen.outcome.texts)]:
+        if not any(prompt in text for text in said):
+            yield f"the prompt {quote(prompt)} never reached the model\n{FIX}Send each prompt as a message of the user."
+
+
+def _added_items(body: Json) -> list[Json]:
+    """Return what a request adds to a conversation or a thread."""
+    names = ("items", "messages", "additional_messages")
+    return [item for name in names for item in objects_in(as_object(body.get("thread")).get(name) or body.get(name))]
 
 
 def _find_wrong_outputs(seen: ObservedRun) -> Iterator[str]:

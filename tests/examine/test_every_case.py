@@ -65,6 +65,16 @@ WRONG = {
         "tools/one-call[plain,stateless]",
         "request 2 has `store`: true, the user set false",
     ),
+    "a prompt that is no message of the user": (
+        sending(lambda body: {**body, "input": [{**item, "role": "developer"} for item in body["input"]]}),
+        "answers/text[plain,replay]",
+        'the prompt "How is the weather?" never reached the model',
+    ),
+    "half a prompt": (
+        sending(lambda body: {**body, "input": [{**body["input"][0], "content": "How is"}]}),
+        "answers/text[plain,replay]",
+        'the prompt "How is the weather?" never reached the model',
+    ),
     "another model": (
         sending(lambda body: {**body, "model": "gpt-5-mini"} if answers(body) else body),
         "tools/one-call[plain,replay]",
