@@ -198,6 +198,10 @@ class TestAModelThatNoTableKnows:
         assert (len(lines), lines[0].partition(":")[0]) == (MAX_NAMES + 1, f'model "m{MAX_NAMES + 3}"')
         assert lines[-1] == "… and 3 more models without facts"
 
+    def test_an_unknown_model_that_is_nearly_a_known_one_is_a_question(self) -> None:
+        (line,) = unknown_model_lines({"gpt5.6-sol": 1})
+        assert line.endswith("in 1 request; did you mean gpt-5.6-sol?")
+
     def test_a_model_that_no_table_knows_cannot_break_a_line_or_a_terminal(self) -> None:
         assert unknown_model_lines({"a\x1b[31m\nb": 1}) == [
             'model "a\\u001b[31m\\nb": 0 facts; nothing was refused for it, in 1 request'
