@@ -135,7 +135,7 @@ class Framing(Fault):
     unended: bool = False
 
     def __post_init__(self) -> None:
-        if self.line_end not in LINE_ENDS:
+        if self.line_end not in [*LINE_ENDS]:
             raise ScriptError(f"framing: line_end is {show(self.line_end)}. Use one of: {', '.join(LINE_ENDS)}.")
         if not _is_line(self.comment):
             raise ScriptError(f"framing: comment is {show(self.comment)}. Pass a single line.")
@@ -157,7 +157,7 @@ class Framing(Fault):
 
 
 def _is_line(text: object) -> bool:
-    return isinstance(text, str) and "\n" not in text and "\r" not in text
+    return isinstance(text, str) and re.fullmatch(r"[^\r\n\ud800-\udfff]*", text) is not None
 
 
 @dataclass(frozen=True, slots=True)

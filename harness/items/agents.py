@@ -76,4 +76,6 @@ def created_by(actor: str | Mapping[str, Any], made: Item) -> Item:
 
 
 def _with_member(made: Item, name: str, value: Any) -> Item:
+    if not isinstance(made, Item):
+        raise ScriptError(f"{name}: {show(made)} is not an item. Pass one such as message('Hi.') after the name.")
     return replace(made, members=dict(sorted({**made.members, name: value}.items())))

@@ -184,9 +184,9 @@ def item(
             with _prefix_errors(name):
                 try:
                     own = members(*args, **kwargs)
-                except TypeError:
+                except TypeError as problem:
                     _check_arguments(members, args, kwargs)
-                    raise
+                    raise ScriptError(f"{problem}. Its arguments: {inspect.signature(members)}.") from problem
                 return _build_item(ITEMS[name], own)
 
         kind = ItemKind(
@@ -334,10 +334,11 @@ def _without_quotes(item: Item) -> Json:
 
 
 def require_text(member: str, value: Any) -> str:
-    """Return the value of a required string member; ScriptError unless it is a non-empty str."""
+    """Return the value of a required string member; ScriptError unless it is a non-empty str of valid Unicode."""
     if not isinstance(value, str) or not value:
         raise ScriptError(f"{member} is {show(value)}. Pass a non-empty string.")
-    return value
+    text: str = copy_json(value, f"{member}: ")
+    return text
 
 
 def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: Json) -> None:

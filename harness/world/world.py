@@ -207,8 +207,8 @@ class World:
 
     def skip(self, seconds: int) -> int:
         """Let time pass and return the World's time; otherwise only requests take time, one second each."""
-        if seconds < 0:
-            raise ConfigError(f"skip({seconds}): time does not go back; pass a non-negative number of seconds.")
+        if not isinstance(seconds, int) or seconds < 0:
+            raise ConfigError(f"skip({seconds}): time does not go back; pass a non-negative integer of seconds.")
         self.skipped_seconds += seconds
         self.now += seconds
         for id, thread in self.store.threads.items():

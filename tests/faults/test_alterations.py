@@ -11,6 +11,7 @@ from harness.answers.encode import encode_event
 from harness.api.http.bodies import parse_sse
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer
+from harness.ending import failed
 from harness.faults import (
     add_item,
     add_members,
@@ -114,6 +115,9 @@ class TestWhatIsNew:
             lambda: framing(ONCE, fields=["id: 1\nretry: 2"]),
             lambda: framing(ONCE, fields="id: 1"),
             lambda: framing(ONCE, data_lines=3),
+            lambda: framing(ONCE, line_end=[]),
+            lambda: framing(ONCE, comment="\ud800"),
+            lambda: failed(message="\ud800"),
             lambda: framing(ONCE, bom="yes"),
             lambda: delay(ONCE, seconds="soon"),
             lambda: http_error(200, "fine"),

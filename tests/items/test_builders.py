@@ -6,6 +6,7 @@ import harness.items as items
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.ids import Ids
 from harness.items import (
+    by_agent,
     container_file_citation,
     file_citation,
     file_path,
@@ -14,6 +15,7 @@ from harness.items import (
     output_text,
     reasoning,
     refusal,
+    shell_call,
     url_citation,
 )
 from harness.items.kind import ITEMS, Item, item, item_from_wire, render_item
@@ -232,6 +234,9 @@ INPUT_TEXT = {"type": "input_text"}
         (lambda: item_from_wire({"type": "mesage"}), "type is 'mesage'. An item's type is one of: "),
         (lambda: item_from_wire("hi"), "'hi' is not an item. Pass an object with a 'type'"),
         (lambda: item_from_wire({"type": []}), "type is []"),
+        (lambda: shell_call(5), "shell_call: 'int' object is not iterable. Its arguments: (commands: "),
+        (lambda: by_agent("/root", "hi"), "agent: 'hi' is not an item. Pass one such as message('Hi.')"),
+        (lambda: function_call("\ud800"), "function_call: name: str is not valid UTF-8"),
         (lambda: item_from_wire({"type": "web_search_call", "x": float("inf")}), "web_search_call: Out of range float"),
         (lambda: wired("message", content="hi"), "message: content is 'hi'. Pass a list of parts"),
         (lambda: wired("message", content=[{"type": "output_text"}]), "message: text is None. Pass a str"),
