@@ -14,6 +14,7 @@ from harness.examine.session import ClientSession
 from harness.examine.task import Task, Tool
 from harness.examine.worker import load
 from tests.examine.reference.in_process import open_bench
+from tests.support.slow import slow_except
 
 HERE = Path(adapters.__file__).parent
 LINES = 84
@@ -41,7 +42,7 @@ SOME = (
 )
 
 
-@pytest.mark.parametrize(("name", "count"), [("openai", 28), ("openai-assistants", 18)])
+@pytest.mark.parametrize(("name", "count"), slow_except([0], [("openai", 28), ("openai-assistants", 18)]))
 def test_a_client_of_openai_meets_cases_of_each_kind_in_its_first_and_last_mode(name: str, count: int) -> None:
     client = load(ADAPTERS[name])
     modes = {case.id: (case, [*modes_of(case, client.declare())]) for case in select_cases(SOME)}

@@ -5,11 +5,14 @@ import os
 import ssl
 import sys
 
+import openai
 import pytest
 
 from harness.core.errors import install_command
 from harness.drive import FoundryCredential
+from harness.items import message
 from harness.pytest_plugin import environment
+from harness.world.mock import Mock
 from tests.support.inner_run import Run
 from tests.support.slow import slow_except
 
@@ -35,14 +38,14 @@ def test_other(mock, client):
 """).assert_outcomes(passed=2)
         assert os.environ.get("SSL_CERT_FILE") == before
 
-    def test_a_test_that_speaks_tls_has_clients_that_trust_it(self, run: Run) -> None:
-        run(f"""
-{SECURE}def test_one(mock, client, async_client):
-    mock.script(message("hi"), message("again"))
-    assert client.responses.create(model="gpt-4.1", input="x").output_text == "hi"
-    answer = asyncio.run(async_client.responses.create(model="gpt-4.1", input="y"))
-    assert (answer.output_text, str(client.base_url)[:5]) == ("again", "https")
-""").assert_outcomes(passed=1)
+    @pytest.mark.harness(tls=True, losses="allow")
+    def test_a_test_that_speaks_tls_has_clients_that_trust_it(
+        self, mock: Mock, client: openai.OpenAI, async_client: openai.AsyncOpenAI
+    ) -> None:
+        mock.script(message("hi"), message("again"))
+        assert client.responses.create(model="gpt-4.1", input="x").output_text == "hi"
+        answer = asyncio.run(async_client.responses.create(model="gpt-4.1", input="y"))
+        assert (answer.output_text, str(client.base_url)[:5]) == ("again", "https")
 
     @pytest.mark.slow
     def test_a_test_over_tls_is_trusted_by_libraries_that_were_imported_before(self, run: Run) -> None:
@@ -95,25 +98,21 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 
 
 class TestTheCredential:
-    def test_the_credential_brings_tls_and_leads_to_the_world(self, run: Run) -> None:
-        run("""
-def test_it(mock, foundry_credential):
-    mock.script(message("hi"))
-    token = foundry_credential.get_token("https://ai.azure.com/.default").token
-    with openai.OpenAI(base_url=mock.project_endpoint + "/openai/v1", api_key=token) as made:
-        assert made.responses.create(model="mine", input="x").output_text == "hi"
-    assert (mock.project_endpoint[:8], mock.exchanges[0].request.dialect) == ("https://", "foundry")
-""").assert_outcomes(passed=1)
+    def test_the_credential_brings_tls_and_leads_to_the_world(
+        self, mock: Mock, foundry_credential: FoundryCredential
+    ) -> None:
+        mock.script(message("hi"))
+        token = foundry_credential.get_token("https://ai.azure.com/.default").token
+        with openai.OpenAI(base_url=mock.project_endpoint + "/openai/v1", api_key=token) as made:
+            assert made.responses.create(model="mine", input="x").output_text == "hi"
+        assert (mock.project_endpoint[:8], mock.exchanges[0].request.dialect) == ("https://", "foundry")
 
-    def test_the_credential_may_be_asked_for_by_a_fixture(self, run: Run) -> None:
-        run("""
-@pytest.fixture
-def project(mock, foundry_credential):
-    return mock.project_endpoint
+    @pytest.fixture
+    def project(self, mock: Mock, foundry_credential: FoundryCredential) -> str:
+        return mock.project_endpoint
 
-def test_it(project):
-    assert project.startswith("https://")
-""").assert_outcomes(passed=1)
+    def test_the_credential_may_be_asked_for_by_a_fixture(self, project: str) -> None:
+        assert project.startswith("https://")
 
     @pytest.mark.parametrize(
         "test",
