@@ -46,12 +46,12 @@ def mistakes_of(deliveries: Sequence[WebhookDelivery], exchanges: Sequence[Excha
     return sorted(found, key=lambda one: one.delivery)
 
 
-def _made(status: int | None = 200, signature: Signature = "valid", **members: Any) -> WebhookDelivery:
+def _post(status: int | None = 200, signature: Signature = "valid", **members: Any) -> WebhookDelivery:
     defaults = {"event": "response.completed", "response": "resp_1", "id": "wh_1", "url": "http://localhost/hook"}
     return WebhookDelivery(**{**defaults, "attempt": 1, "at": 0, "signature": signature, "status": status, **members})
 
 
-def _seen(*deliveries: WebhookDelivery) -> SeenReceiver:
+def _receiver(*deliveries: WebhookDelivery) -> SeenReceiver:
     return SeenReceiver(deliveries)
 
 
@@ -59,7 +59,7 @@ def _asking(method: str, path: str, *bodies: Any) -> SeenReceiver:
     """Build an example in which each of two deliveries leads to a request, with these bodies."""
     requests = [Request(method, path, body=body) for body in bodies]
     exchanges = [Exchange(number, request, Answer(200, {})) for number, request in enumerate(requests, 2)]
-    return SeenReceiver([_made(exchanges=(1, 2)), _made(exchanges=(2, 3))], exchanges)
+    return SeenReceiver([_post(exchanges=(1, 2)), _post(exchanges=(2, 3))], exchanges)
 
 
 _SPEC = "Standard Webhooks 1.0.0"
@@ -71,8 +71,8 @@ _FORGERIES = {"wrong": "it was signed with another secret", "missing": "it was n
     message="the receiver accepted delivery {number} of {event} with {status}, although {why}",
     fix="Verify before anything else: `client.webhooks.unwrap(body, headers)` with the raw body; answer 400 if it raises.",
     source=f"{_SPEC}, “Verifying signatures”; {_SDK} raises InvalidWebhookSignatureError, or ValueError without the headers",
-    shows=[_seen(_made(204, "wrong")), _seen(_made(200, "missing"))],
-    lacks=[_seen(_made(400, "wrong"), _made(401, "missing"), _made()), _seen(_made(500, "wrong"))],
+    shows=[_receiver(_post(204, "wrong")), _receiver(_post(200, "missing"))],
+    lacks=[_receiver(_post(400, "wrong"), _post(401, "missing"), _post()), _receiver(_post(500, "wrong"))],
 )
 def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     """Receivers accept a delivery that anyone may have sent: its signature is wrong or missing."""
@@ -85,8 +85,8 @@ def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     message="the receiver accepted delivery {number} of {event} with {status}, although it was signed ten minutes ago",
     fix="Compare `webhook-timestamp` with the clock, as `client.webhooks.unwrap` does, and reject old deliveries.",
     source=f"{_SPEC}, “Verifying signatures”; {_SDK} allows 300 seconds",
-    shows=[_seen(_made(200, "stale"))],
-    lacks=[_seen(_made(400, "stale")), _seen(_made())],
+    shows=[_receiver(_post(200, "stale"))],
+    lacks=[_receiver(_post(400, "stale")), _receiver(_post())],
 )
 def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     """Receivers accept a delivery with an old timestamp, so that anyone who has seen it can replay it."""
@@ -99,8 +99,8 @@ def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     message="the receiver took {seconds:.1f} s for delivery {number} of {event}; the sender waits {limit:g} s",
     fix="Store the event and answer 2xx at once; do slow work afterwards, in a task or a queue.",
     source=f"{_SPEC}, “Request timeouts”: senders wait 15 to 30 seconds",
-    shows=[_seen(_made(None, seconds=15.1)), _seen(_made(None, seconds=2.5, limit=2.0))],
-    lacks=[_seen(_made(seconds=14.9)), _seen(_made(None, error="connection refused", seconds=0.1))],
+    shows=[_receiver(_post(None, seconds=15.1)), _receiver(_post(None, seconds=2.5, limit=2.0))],
+    lacks=[_receiver(_post(seconds=14.9)), _receiver(_post(None, error="connection refused", seconds=0.1))],
 )
 def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     """Receivers answer after the sender has given up, so that the event is sent again."""
@@ -114,13 +114,13 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     fix="Store the `webhook-id` of each handled event, in one transaction with the work, and answer 2xx to redeliveries.",
     source=f"{_SPEC}, “Verifying signatures”: `webhook-id` is an idempotency key",
     shows=[
-        _seen(_made(effect=(0, 1)), _made(effect=(1, 2))),
+        _receiver(_post(effect=(0, 1)), _post(effect=(1, 2))),
         _asking("POST", "/responses", {"input": "x"}, {"input": "x", "metadata": {"attempt": "2"}}),
     ],
     lacks=[
-        _seen(_made(effect=(0, 1)), _made(effect=(1, 1))),
-        _seen(_made(500, effect=(0, 1)), _made(effect=(1, 2), attempt=2)),
-        _seen(_made(effect=(0, 1)), _made(effect=(1, 2), id="wh_2")),
+        _receiver(_post(effect=(0, 1)), _post(effect=(1, 1))),
+        _receiver(_post(500, effect=(0, 1)), _post(effect=(1, 2), attempt=2)),
+        _receiver(_post(effect=(0, 1)), _post(effect=(1, 2), id="wh_2")),
         _asking("GET", "/responses/resp_1", None, None),
         _asking("POST", "/responses", {"input": "x"}, {"input": "y"}),
     ],
@@ -144,12 +144,16 @@ def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     message="the receiver accepted no attempt to deliver {event}; the last one got {answer}",
     fix="Answer 2xx. A 400 may mean another secret: the receiver needs `hook.secret`, in OPENAI_WEBHOOK_SECRET.",
     source="OpenAI retries deliveries that are not answered with 2xx for up to 72 hours, and then gives up",
-    shows=[_seen(_made(500)), _seen(_made(None, error="refused")), _seen(_made(500), _made(404, attempt=2))],
+    shows=[
+        _receiver(_post(500)),
+        _receiver(_post(None, error="refused")),
+        _receiver(_post(500), _post(404, attempt=2)),
+    ],
     lacks=[
-        _seen(_made(500), _made(204, attempt=2)),
-        _seen(_made(400, "wrong")),
-        _seen(_made(None, error=LOOP_ENDED)),
-        _seen(_made(None, seconds=15.1)),
+        _receiver(_post(500), _post(204, attempt=2)),
+        _receiver(_post(400, "wrong")),
+        _receiver(_post(None, error=LOOP_ENDED)),
+        _receiver(_post(None, seconds=15.1)),
     ],
 )
 def webhook_never_taken(seen: SeenReceiver) -> Iterator[MistakeFacts]:

@@ -51,7 +51,7 @@ class EventReader:
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
                 raise StreamError(index, f"{_show(event)} is not an event; it needs a 'type'")
         counted = [(index, event) for index, event in enumerate(events) if event["type"] != "keepalive"]
-        self._left: list[tuple[int, Json]] = [(len(events), {}), *reversed(counted)]
+        self._unread: list[tuple[int, Json]] = [(len(events), {}), *reversed(counted)]
         self._last_place = 0
         self._stamp: Json = {}
         self._cut = any(event["type"] == "response.incomplete" for event in events)
@@ -74,7 +74,7 @@ class EventReader:
     @property
     def next_type(self) -> str:
         """The type of the next event; empty at the end."""
-        return str(self._left[-1][1].get("type", ""))
+        return str(self._unread[-1][1].get("type", ""))
 
     @property
     def _found_phrase(self) -> str:
@@ -82,23 +82,23 @@ class EventReader:
 
     def error_at_next(self, message: str) -> StreamError:
         """Return an error about the next event."""
-        return StreamError(self._left[-1][0], message)
+        return StreamError(self._unread[-1][0], message)
 
     def expect_event(self, name: str, expected: Json) -> Json:
         """Consume the next event, which must have this type and these members."""
-        index, event = self._left[-1]
+        index, event = self._unread[-1]
         if self.next_type != name:
             raise self.error_at_next(f"expected {name}, {self._found_phrase}")
         for member, value in expected.items():
             if not _is_equivalent(event.get(member, value if member == "logprobs" else None), value):
                 raise self.error_at_next(f"{name}: {member} is {_show(event.get(member))}, expected {_show(value)}")
-        self._left.pop()
+        self._unread.pop()
         self._last_place = index
         return event
 
     def read_opening(self) -> Json:
         """Read the events before the first item; returns the response in `response.created`."""
-        queued = [event.get("type") for _, event in self._left[-2:]] == ["response.queued", "response.created"]
+        queued = [event.get("type") for _, event in self._unread[-2:]] == ["response.queued", "response.created"]
         started = self._read_response(
             "response.created", {"output": [], "status": "queued" if queued else "in_progress"}
         )
@@ -116,7 +116,7 @@ class EventReader:
         due: Json = {"id": started["id"], "output": output, "status": status}
         if isinstance(error, dict):
             due["error"] = {name: error.get(name) for name in ("code", "message")}
-        index, event = self._left[-1]
+        index, event = self._unread[-1]
         if output and not self._require_object(event, "response").get("output"):
             # Recorded: some backends send the output only in the items' own events.
             self._add_drift(index, "output_left_out", f"{self.next_type}: response.output is left out")
@@ -146,13 +146,13 @@ class EventReader:
             raise self.error_at_next(f"the done {declared.type} is malformed ({show(error)}): {_show(done)}") from error
         # Recorded: a summary that max_output_tokens cut has no end and is not in the item.
         while self._cut and self.next_type.startswith("response.reasoning_summary_"):
-            self._left.pop()
+            self._unread.pop()
         self.expect_event("response.output_item.done", {"item": done, "output_index": index})
         return done
 
     def _read_added(self, declared: ItemKind, done: Json, index: int) -> None:
         item = declared.render_added(done)
-        added = self._left[-1][1].get("item")
+        added = self._unread[-1][1].get("item")
         if isinstance(added, dict):
             # Recorded: a message in a single delta is completed from the start.
             if "status" in item and added.get("status") == done["status"]:
@@ -166,13 +166,13 @@ class EventReader:
         self.expect_event("response.output_item.added", {"item": item, "output_index": index})
 
     def _read_unknown(self, done: Json, index: int) -> Json:
-        place = self._left[-1][0]
+        place = self._unread[-1][0]
         near = f"an item of the unknown kind {_show(done.get('type'))}"
         self.expect_event("response.output_item.added", {"output_index": index})
         while self.next_type != "response.output_item.done":
-            if self._left[-1][1].get("output_index") != index:
+            if self._unread[-1][1].get("output_index") != index:
                 raise self.error_at_next(f"expected an event of item {index}, {near}, {self._found_phrase}")
-            self._left.pop()
+            self._unread.pop()
         self.expect_event("response.output_item.done", {"output_index": index})
         self._add_drift(place, "unknown_kind", f"item {index} is {near}")
         return done
@@ -221,7 +221,7 @@ class EventReader:
         number = 0
         while self.next_type == f"response.{stem}":
             # Recorded: before autumn 2025 partial images had no properties.
-            sent = {name: value for name, value in members.items() if name in self._left[-1][1]}
+            sent = {name: value for name, value in members.items() if name in self._unread[-1][1]}
             event = self.expect_event(f"response.{stem}", {**sent, **self._stamp, "partial_image_index": number})
             if not isinstance(event.get("partial_image_b64"), str):
                 raise self._error_at_last(
@@ -260,21 +260,21 @@ class EventReader:
     def _require_object(self, event: Json, name: str) -> Json:
         value = event.get(name)
         if not isinstance(value, dict):
-            place = next((index for index, waiting in self._left if waiting is event), self._last_place)
+            place = next((index for index, waiting in self._unread if waiting is event), self._last_place)
             raise StreamError(place, f"{event['type']}: {name} is {_show(value)}, expected an object")
         return value
 
     def _find_done(self, index: int) -> Json | None:
-        for _, event in reversed(self._left):
+        for _, event in reversed(self._unread):
             if event.get("type") == "response.output_item.done" and event.get("output_index") == index:
                 return self._require_object(event, "item")
         return None
 
     def _read_abandoned(self, index: int) -> Json:
-        opened = self._left[-1][0]
+        opened = self._unread[-1][0]
         while self.next_type and self.next_type not in ("error", "response.failed"):
-            self._left.pop()
-        final = next((event for _, event in self._left if event.get("type") == "response.failed"), None)
+            self._unread.pop()
+        final = next((event for _, event in self._unread if event.get("type") == "response.failed"), None)
         output = self._require_object(final, "response").get("output", []) if final else []
         if len(output) <= index:
             raise StreamError(opened, f"item {index} is never done: no response.output_item.done of that output_index")

@@ -56,7 +56,7 @@ class ModelTurn(NamedTuple):
     `is_text` says whether the turn consists of text messages only.
     """
 
-    taken: PlayedTurn
+    played: PlayedTurn
     items: Sequence[Item]
     ending: Ending
     awaiting_approval: PlayedTurn | None
@@ -137,7 +137,7 @@ def note_approvals(prompt: Prompt, turn: ModelTurn, pending: PendingResponse, wo
         world.mcp_servers.hold_for_approval(pending.output, turn.awaiting_approval)
     if turn.is_text and APPROVAL_TYPES.isdisjoint(prompt.transcript.added_by_type):
         return  # most turns
-    if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *pending.output]):
+    if turn.played is not OVERFLOW and concerns_approvals([*prompt.own_input, *pending.output]):
         number = world.exchange_count + 1
         world.approval_ledger.add_exchange(number, pending.previous, pending.own_input, pending.output)
 

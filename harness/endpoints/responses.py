@@ -45,7 +45,7 @@ def _build_answer(pending: PendingResponse, prompt: Prompt, turn: ModelTurn, wor
 
     A background response is queued; a stream is rendered to its end at once, background or not.
     """
-    lines, has_faults = turn.taken.lines, turn.taken.has_faults
+    lines, has_faults = turn.played.lines, turn.played.has_faults
     if has_faults:
         pending = _discard_if_cut(pending, lines)
     answer = _build_whole(pending, prompt, turn.items, world)

@@ -64,7 +64,7 @@ def _output_stub(item: Json) -> Json | None:
 
 def injected_event(opened: OpenResponse) -> Json:
     """Build the event that says injected outputs are now part of the response."""
-    return _event("inject.created", opened.held, response_id=opened.response["id"])
+    return _event("inject.created", opened.lane_response, response_id=opened.response["id"])
 
 
 def not_injected_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
@@ -102,13 +102,13 @@ def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) 
     """Yield the events of a second response as a continuation of the open one; the last carries the merged response."""
     place = len(opened.response["output"])
     for event in list(events)[2:]:  # the open response has been created and is in progress already
-        own: Json = {"sequence_number": opened.held.event_count}
+        own: Json = {"sequence_number": opened.lane_response.event_count}
         if "output_index" in event:
             own["output_index"] = event["output_index"] + place
         if "response" in event:
             own["response"] = merged
-        opened.held.event_count += 1
-        yield {**event, **own, **({"stream_id": opened.held.lane} if opened.held.lane else {})}
+        opened.lane_response.event_count += 1
+        yield {**event, **own, **({"stream_id": opened.lane_response.lane} if opened.lane_response.lane else {})}
 
 
 def as_noted(sent: Request, answer: Answer) -> Request:

@@ -13,7 +13,7 @@ from harness.world.world import World
 
 def see_client(world: World) -> SeenClient:
     """Collect what can be observed of a World's client, from its journal and the edge of its server."""
-    taken = frozenset(world.answered_by.taken)
+    taken = frozenset(world.answered_by.sources)
     return SeenClient(world.exchanges, world.edge, taken, world.client.patience, world.unread)
 
 

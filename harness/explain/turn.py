@@ -151,7 +151,7 @@ def tried_routes(world: World, exchange: Exchange) -> list[TriedRoute]:
         return list(_tried_paths(world, exchange))
     if not asks_model(exchange.request):
         return []
-    taken = world.answered_by.taken.get(exchange.number)
+    taken = world.answered_by.sources.get(exchange.number)
     if taken is None and not has_problem(world, exchange):
         return []
     return list(_tried_routes(world, exchange, taken[0] if taken else None, taken[1] if taken else 0))
@@ -175,7 +175,7 @@ def _read_transcript(world: World, exchange: Exchange) -> Transcript:
 
 
 def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
-    request, taken = exchange.request, world.answered_by.taken.get(exchange.number)
+    request, taken = exchange.request, world.answered_by.sources.get(exchange.number)
     for routed in world.routed:
         if taken and routed is taken[0]:
             yield TriedRoute(str(routed), taken[1])

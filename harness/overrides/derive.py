@@ -63,10 +63,10 @@ ALL_TYPES = 3
 def propose_entries(disagreements: Iterable[JudgedExchange]) -> list[Proposal]:
     """Propose entries for disagreements, grouped by the rule or the message that they are about."""
     groups: dict[tuple[Any, ...], list[JudgedExchange]] = {}
-    for seen in disagreements:
-        key = exemption_key(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(seen)
+    for judged in disagreements:
+        key = exemption_key(judged) if judged.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(judged)
         if key is not None:
-            groups.setdefault(key, []).append(seen)
+            groups.setdefault(key, []).append(judged)
     return [proposal for group in groups.values() for proposal in propose_group(group)]
 
 
@@ -77,8 +77,8 @@ def propose_group(group: Sequence[JudgedExchange]) -> list[Proposal]:
     if len(whole.condition.models) < 2:
         return [whole]
     families: dict[str, list[JudgedExchange]] = {}
-    for seen in group:
-        families.setdefault(seen.family, []).append(seen)
+    for judged in group:
+        families.setdefault(judged.family, []).append(judged)
     alike: dict[frozenset[tuple[Any, ...]], list[JudgedExchange]] = {}
     for part in families.values():
         alike.setdefault(frozenset(map(_compare_by, propose(part).condition.members)), []).extend(part)
@@ -114,7 +114,7 @@ def _key_without_type(proposal: Proposal) -> Any:
 
 
 def _join(group: Sequence[Proposal]) -> Proposal:
-    made_from = tuple(seen for proposal in group for seen in proposal.made_from)
+    made_from = tuple(judged for proposal in group for judged in proposal.made_from)
     first = group[0].condition
     condition = replace(first, members=(replace(first.members[0], of=""),))
     return Proposal(replace(group[0].entry, condition=condition, seen=evidence_of(made_from)), made_from)
@@ -147,30 +147,32 @@ def derive_overrides(paths: Sequence[Path], *, hosts: Collection[str]) -> Derive
     """Derive overrides from every recording at `paths`, files or folders. ConfigError if nothing there is judged."""
     recordings = list(dict.fromkeys(files(paths)))
     first = observe(recordings, None, hosts)
-    if not first.seen:
+    if not first.exchanges:
         raise ConfigError(_explain_nothing(paths, first))
-    derived = Derived(Overrides(), len(first.seen), unreadable=first.unreadable, foreign=first.foreign)
-    derived.judged_files = frozenset(seen.file for seen in first.seen)
-    derived.before = list(iterate_disagreements(first.seen))
-    verdicts = {seen.key: seen.verdict for seen in first.seen}
-    proposals, members = join_types(propose_entries(derived.before)), _propose_members(first.seen)
-    touched = {seen.key for seen in derived.before}
+    derived = Derived(Overrides(), len(first.exchanges), unreadable=first.unreadable, foreign=first.foreign)
+    derived.judged_files = frozenset(judged.file for judged in first.exchanges)
+    derived.before = list(iterate_disagreements(first.exchanges))
+    verdicts = {judged.key: judged.verdict for judged in first.exchanges}
+    proposals, members = join_types(propose_entries(derived.before)), _propose_members(first.exchanges)
+    touched = {judged.key for judged in derived.before}
     for _ in range(MAX_ROUNDS):
         overrides = with_entries(Overrides(), (*(proposal.entry for proposal in proposals), *members))
         now = observe(recordings, overrides, hosts)
-        derived.overrides, derived.after = overrides, list(iterate_disagreements(now.seen))
-        worse = [seen for seen in now.seen if seen.applied and is_worse(seen.verdict, verdicts[seen.key])]
+        derived.overrides, derived.after = overrides, list(iterate_disagreements(now.exchanges))
+        worse = [
+            judged for judged in now.exchanges if judged.applied and is_worse(judged.verdict, verdicts[judged.key])
+        ]
         kept = _narrow_wrong(proposals, worse, derived)
-        more = _propose_more(now.seen, kept, touched)
+        more = _propose_more(now.exchanges, kept, touched)
         if kept == proposals and not more:
             break
         proposals = join_types([*kept, *more])
     else:
         # Narrowing did not end in time: drop the entries that still do harm.
-        derived.overrides = _drop(derived.overrides, {number for seen in worse for number in seen.applied})
+        derived.overrides = _drop(derived.overrides, {number for judged in worse for number in judged.applied})
     # Drop the entries that never led to a correct judgement, too.
     idle = {id(entry) for entry in derived.overrides.entries}
-    idle -= {number for seen in now.seen if seen.verdict not in DISAGREEMENTS for number in seen.applied}
+    idle -= {number for judged in now.exchanges if judged.verdict not in DISAGREEMENTS for number in judged.applied}
     derived.overrides = _drop(derived.overrides, idle)
     return derived
 
@@ -190,7 +192,7 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[JudgedExchange]
     """Narrow or drop the proposals that made an exchange worse than it was without them."""
     kept: list[Proposal] = []
     for proposal in proposals:
-        against = [seen for seen in worse if id(proposal.entry) in seen.applied]
+        against = [judged for judged in worse if id(proposal.entry) in judged.applied]
         narrowed = narrow_proposal(proposal, against) if against else [proposal]
         kept += narrowed
         if not narrowed:
@@ -200,21 +202,23 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[JudgedExchange]
 
 
 def _propose_more(
-    seen: Sequence[JudgedExchange], proposals: Sequence[Proposal], touched: Collection[str]
+    exchanges: Sequence[JudgedExchange], proposals: Sequence[Proposal], touched: Collection[str]
 ) -> list[Proposal]:
     """Propose entries for what earlier ones have uncovered: a second reason to refuse the same request."""
-    errors = {disagreement.key: disagreement.violation.error for disagreement in seen if disagreement.violation}
+    errors = {disagreement.key: disagreement.violation.error for disagreement in exchanges if disagreement.violation}
     made_from = (made for proposal in proposals for made in proposal.made_from if made.violation)
     known = {made.key for made in made_from if made.violation and made.violation.error == errors.get(made.key)}
-    refused = (exchange for exchange in seen if exchange.verdict is VerdictKind.REQUEST_REFUSED and exchange.applied)
+    refused = (
+        exchange for exchange in exchanges if exchange.verdict is VerdictKind.REQUEST_REFUSED and exchange.applied
+    )
     again = [exchange for exchange in refused if exchange.key in touched and exchange.key not in known]
     entries = [replace(proposal.entry, seen=()) for proposal in proposals]
     return [made for made in propose_entries(again) if replace(made.entry, seen=()) not in entries]
 
 
-def _propose_members(seen: Sequence[JudgedExchange]) -> tuple[AddedMember, ...]:
+def _propose_members(exchanges: Sequence[JudgedExchange]) -> tuple[AddedMember, ...]:
     by_place: dict[tuple[str, str], list[JudgedExchange]] = {}
-    for exchange in seen:
+    for exchange in exchanges:
         for place in exchange.drift:
             by_place.setdefault(place, []).append(exchange)
     return tuple(AddedMember(*place, evidence_of(group)) for place, group in by_place.items() if is_place(place[1]))
@@ -252,10 +256,10 @@ def narrow_proposal(proposal: Proposal, against: Sequence[JudgedExchange]) -> li
     A proposal is split by the types of the objects that have the member, else by its values, else by models; one that
     cannot be split gets another condition.
     """
-    for key in (_type_key, _value_key, lambda seen: seen.family):
+    for key in (_type_key, _value_key, lambda judged: judged.family):
         parts: dict[Any, list[JudgedExchange]] = {}
-        for seen in proposal.made_from:
-            parts.setdefault(key(seen), []).append(seen)
+        for judged in proposal.made_from:
+            parts.setdefault(key(judged), []).append(judged)
         if len(parts) > 1:
             propose = propose_exemption if isinstance(proposal.entry, Exemption) else propose_refusal
             return [replace(propose(part), is_narrowed=True) for part in parts.values()]
@@ -263,16 +267,16 @@ def narrow_proposal(proposal: Proposal, against: Sequence[JudgedExchange]) -> li
     return [replace(narrowed, is_narrowed=True)] if narrowed else []
 
 
-def _type_key(seen: JudgedExchange) -> Any:
-    return type_of(place[1]) if (place := _decided_place(seen)) else ""
+def _type_key(judged: JudgedExchange) -> Any:
+    return type_of(place[1]) if (place := _decided_place(judged)) else ""
 
 
-def _decided_place(seen: JudgedExchange) -> tuple[str, Any, Any] | None:
-    return place_of(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refused_place(seen)
+def _decided_place(judged: JudgedExchange) -> tuple[str, Any, Any] | None:
+    return place_of(judged) if judged.verdict is VerdictKind.REQUEST_REFUSED else refused_place(judged)
 
 
-def _value_key(seen: JudgedExchange) -> Any:
-    place = _decided_place(seen)
+def _value_key(judged: JudgedExchange) -> Any:
+    place = _decided_place(judged)
     value = place[2] if place else None
     return (type(value), value) if isinstance(value, str | int | float | None) else kind_of(value)
 
@@ -282,7 +286,7 @@ def _add_condition(proposal: Proposal, against: Sequence[JudgedExchange]) -> Pro
     models = () if condition.models else models_of(group)
     if models and not {contrary.family for contrary in against} & {*models}:
         return proposal.with_condition(replace(condition, models=models))
-    theirs = [atoms_of(seen.request.body) for seen in against]
+    theirs = [atoms_of(judged.request.body) for judged in against]
     used = {member.at for member in condition.members}
     for place, value in shared_atoms(group):
         if (
@@ -293,7 +297,7 @@ def _add_condition(proposal: Proposal, against: Sequence[JudgedExchange]) -> Pro
         ):
             added = MemberCondition(place, (value,))
             return proposal.with_condition(replace(condition, members=(*condition.members, added)))
-    ours = {place for seen in group for place, _ in atoms_of(seen.request.body)}
+    ours = {place for judged in group for place, _ in atoms_of(judged.request.body)}
     common = [place for place, _ in theirs[0] if all(any(place == atom for atom, _ in atoms) for atoms in theirs)]
     for place in dict.fromkeys(common):
         if place not in ours and "[]" not in place and place not in used and place not in ACCIDENTAL:
@@ -305,25 +309,25 @@ def _add_condition(proposal: Proposal, against: Sequence[JudgedExchange]) -> Pro
 def render_bundle(disagreements: Iterable[JudgedExchange]) -> str:
     """Render a bundle: a line for the first exchange of each kind, by verdict, recorded error and the mock's rule."""
     masker, first = Masker(), dict[bytes, JudgedExchange]()
-    for seen in disagreements:
-        violated = seen.violation
+    for judged in disagreements:
+        violated = judged.violation
         rule = violated and (violated.rule.id, normalize_path(violation_path(violated.facts, violated.error.param)))
-        first.setdefault(orjson.dumps([seen.verdict, seen.error, rule]), seen)
-    entries = (_share_exchange(seen, number) for number, seen in enumerate(first.values(), 1))
+        first.setdefault(orjson.dumps([judged.verdict, judged.error, rule]), judged)
+    entries = (_share_exchange(judged, number) for number, judged in enumerate(first.values(), 1))
     return "".join(f"{masker.mask_text(orjson.dumps(redact(entry)).decode())}\n" for entry in entries)
 
 
-def _share_exchange(seen: JudgedExchange, number: int) -> Json:
-    error = omit(seen.error, "status")
-    request = seen.request
+def _share_exchange(judged: JudgedExchange, number: int) -> Json:
+    error = omit(judged.error, "status")
+    request = judged.request
     return {
         "id": f"shared-{number}#1",
         "provider": request.dialect,
         "method": request.method,
         "url_path": f"{API_ROOTS[request.dialect]}{request.path}",
-        "recorded_at": seen.date or None,
+        "recorded_at": judged.date or None,
         "request": request.body,
-        "status": seen.error["status"],
+        "status": judged.error["status"],
         "response": {"error": error} if error else None,
     }
 
@@ -347,15 +351,15 @@ def offer_learning(recordings: Sequence[Path], root: Path, hosts: Collection[str
 
 
 def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, hosts: Collection[str]) -> Iterator[str]:
-    judged = observe(recordings, known, hosts).seen
-    differ = list(iterate_disagreements(judged))
-    if not differ and not any(exchange.drift for exchange in judged):
+    exchanges = observe(recordings, known, hosts).exchanges
+    differ = list(iterate_disagreements(exchanges))
+    if not differ and not any(exchange.drift for exchange in exchanges):
         return
     learned, _ = scrub_overrides(relative_evidence(derive_overrides(recordings, hosts=hosts).overrides, str))
     old = {describe_entry(entry) for entry in known.entries} if known else ()
     entries = [text for text in map(describe_entry, learned.entries) if text not in old]
-    yield f"{pluralize(len(judged), 'exchange')}; the API and the mock disagree in {len(differ)}:"
-    yield from _cut([f"  {describe_disagreement(seen)}" for seen in differ])
+    yield f"{pluralize(len(exchanges), 'exchange')}; the API and the mock disagree in {len(differ)}:"
+    yield from _cut([f"  {describe_disagreement(judged)}" for judged in differ])
     if not entries:
         yield "  nothing can be learned from it: it depends on more than the request."
         return
@@ -366,14 +370,14 @@ def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, host
     yield from _cut([f"  - {shorten(text, 200)}" for text in entries])
 
 
-def describe_disagreement(seen: JudgedExchange) -> str:
+def describe_disagreement(judged: JudgedExchange) -> str:
     """Describe in which exchange the API and the mock differ, and how."""
-    what = f"{seen.file}#{seen.number}, {seen.request.method} {seen.request.path}"
-    recorded = f"{seen.error['status']} {seen.error.get('message', '')}"
-    mock = f"{seen.violation.error.message} ({seen.violation.rule.id})" if seen.violation else ""
-    if seen.verdict is VerdictKind.REQUEST_REFUSED:
+    what = f"{judged.file}#{judged.number}, {judged.request.method} {judged.request.path}"
+    recorded = f"{judged.error['status']} {judged.error.get('message', '')}"
+    mock = f"{judged.violation.error.message} ({judged.violation.rule.id})" if judged.violation else ""
+    if judged.verdict is VerdictKind.REQUEST_REFUSED:
         return shorten(f"{what}: accepted, the mock refuses it: {mock}", 400)
-    if seen.verdict is VerdictKind.REFUSAL_MISSED:
+    if judged.verdict is VerdictKind.REFUSAL_MISSED:
         return shorten(f"{what}: refused, the mock accepts it: {recorded}", 400)
     return shorten(f"{what}: refused with another message: {recorded} (the mock: {mock})", 400)
 

@@ -54,14 +54,14 @@ class Observed(NamedTuple):
     the request.
     """
 
-    seen: list[JudgedExchange]
+    exchanges: list[JudgedExchange]
     unreadable: dict[str, str]
     foreign: dict[str, str]
 
 
 def observe(recordings: Iterable[Path], overrides: Overrides | None = None, hosts: Collection[str] = ()) -> Observed:
     """Judge recordings by the mock, with or without overrides."""
-    seen: list[JudgedExchange] = []
+    judged: list[JudgedExchange] = []
     unreadable: dict[str, str] = {}
     foreign: dict[str, str] = {}
     for recording in recordings:
@@ -70,10 +70,10 @@ def observe(recordings: Iterable[Path], overrides: Overrides | None = None, host
                 if model := _foreign_model(recorded):
                     foreign[f"{recording.as_posix()}#{number}"] = model
                 elif entry := _observe_one(recorded, world, recording, number):
-                    seen.append(entry)
+                    judged.append(entry)
         except HarnessError as problem:
             unreadable[recording.as_posix()] = str(redact(str(problem)))
-    return Observed(seen, unreadable, foreign)
+    return Observed(judged, unreadable, foreign)
 
 
 def _foreign_model(recorded: Recorded) -> str:
@@ -162,6 +162,6 @@ def is_name(value: Any) -> bool:
 _NAME = re.compile(r"[a-z][a-z_./-]{0,39}")
 
 
-def iterate_disagreements(seen: Iterable[JudgedExchange]) -> Iterator[JudgedExchange]:
+def iterate_disagreements(exchanges: Iterable[JudgedExchange]) -> Iterator[JudgedExchange]:
     """Yield the exchanges for which recording and mock disagree."""
-    return (exchange for exchange in seen if exchange.verdict in DISAGREEMENTS)
+    return (exchange for exchange in exchanges if exchange.verdict in DISAGREEMENTS)

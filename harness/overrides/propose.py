@@ -79,33 +79,33 @@ class Proposal:
 
 def evidence_of(made_from: Sequence[JudgedExchange]) -> tuple[Evidence, ...]:
     """List the exchanges that an entry names as evidence, from different files."""
-    by_file = {seen.file: seen for seen in reversed(made_from)}
+    by_file = {judged.file: judged for judged in reversed(made_from)}
     return tuple(
         Evidence(exchange.file, exchange.number, exchange.date)
         for exchange in list(by_file.values())[::-1][:MAX_EVIDENCE]
     )
 
 
-def place_of(seen: JudgedExchange) -> tuple[str, Any, Any]:
+def place_of(judged: JudgedExchange) -> tuple[str, Any, Any]:
     """Return the place of a violation: the path, the object that has the member, and its value."""
-    assert seen.violation is not None
-    path = violation_path(seen.violation.facts, seen.violation.error.param)
-    return path, *value_at(seen.request.body, path)
+    assert judged.violation is not None
+    path = violation_path(judged.violation.facts, judged.violation.error.param)
+    return path, *value_at(judged.request.body, path)
 
 
-def exemption_key(seen: JudgedExchange) -> tuple[Any, ...] | None:
+def exemption_key(judged: JudgedExchange) -> tuple[Any, ...] | None:
     """Return a key for what a wrong refusal is about; one entry covers equal keys. None if nothing can be learned."""
-    if seen.violation is None or seen.violation.rule.id not in RULES:
+    if judged.violation is None or judged.violation.rule.id not in RULES:
         return None  # an added refusal that refuses too much is narrowed instead of exempted from
-    path, holder, value = place_of(seen)
-    rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
+    path, holder, value = place_of(judged)
+    rule, words = judged.violation.rule, _words_of(judged.violation.rule, judged.violation.facts)
     at = normalize_path(path)
     if at and not is_place(at):
         return None  # a name with a dot or a bracket cannot be written as a place
     shape: Any = "value" if _is_about_value(rule) else kind_of(value)
     if _is_about_items(at, value):
-        shape = _types_of_subjects(seen)
-    request = seen.request
+        shape = _types_of_subjects(judged)
+    request = judged.request
     return ("taken", rule.id, request.operation, request.dialect, at, type_of(holder), shape, tuple(words.items()))
 
 
@@ -128,7 +128,9 @@ def propose_exemption(group: Sequence[JudgedExchange]) -> Proposal:
     if _is_about_items(normalize_path(path), value):
         members = (*_subject_members(group),) or (*_whole_shape(group),)
     else:
-        members = (_condition_at(path, type_of(holder), [place_of(seen)[2] for seen in group], _is_about_value(rule)),)
+        members = (
+            _condition_at(path, type_of(holder), [place_of(judged)[2] for judged in group], _is_about_value(rule)),
+        )
     models = models_of(group) if is_about_model(first.violation) else ()
     condition = Condition(first.request.operation, first.request.dialect, models, members)
     words = _words_of(rule, first.violation.facts)
@@ -149,15 +151,15 @@ def _is_about_items(at: str, value: Any) -> bool:
     return at in WHOLE_PLACES and not (at and kind_of(value) in ("absent", "null", "text"))
 
 
-def _subjects_of(seen: JudgedExchange) -> list[Json]:
+def _subjects_of(judged: JudgedExchange) -> list[Json]:
     """Return the input items that the violation names by id."""
-    assert seen.violation is not None
-    body = body_about(seen.request.body, seen.violation.facts)
-    return body["input"] if body is not seen.request.body else []
+    assert judged.violation is not None
+    body = body_about(judged.request.body, judged.violation.facts)
+    return body["input"] if body is not judged.request.body else []
 
 
-def _types_of_subjects(seen: JudgedExchange) -> tuple[str, ...]:
-    return tuple(sorted({str(item.get("type") or "") for item in _subjects_of(seen)}))
+def _types_of_subjects(judged: JudgedExchange) -> tuple[str, ...]:
+    return tuple(sorted({str(item.get("type") or "") for item in _subjects_of(judged)}))
 
 
 def _subject_members(group: Sequence[JudgedExchange]) -> Iterator[MemberCondition]:
@@ -165,7 +167,9 @@ def _subject_members(group: Sequence[JudgedExchange]) -> Iterator[MemberConditio
     for kind in _types_of_subjects(group[0]):
         if kind:
             yield MemberCondition("input[].type", (kind,))
-        executors = {item.get("execution") for seen in group for item in _subjects_of(seen) if item.get("type") == kind}
+        executors = {
+            item.get("execution") for judged in group for item in _subjects_of(judged) if item.get("type") == kind
+        }
         if kind and len(executors) == 1 and isinstance(executor := executors.pop(), str):
             yield MemberCondition("input[].execution", (executor,), of=kind)
 
@@ -182,16 +186,16 @@ def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> Mem
 
 def models_of(group: Iterable[JudgedExchange]) -> tuple[str, ...]:
     """List the model families of these exchanges, sorted."""
-    return tuple(sorted({seen.family for seen in group if seen.family}))
+    return tuple(sorted({judged.family for judged in group if judged.family}))
 
 
-def refusal_key(seen: JudgedExchange) -> tuple[Any, ...] | None:
+def refusal_key(judged: JudgedExchange) -> tuple[Any, ...] | None:
     """Return a key for what a recorded refusal is about, as `exemption_key` does."""
-    error, request = seen.error, seen.request
+    error, request = judged.error, judged.request
     if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
         return None
-    instead = seen.violation.rule.id if seen.violation else ""
-    template, place = _template_of(seen), refused_place(seen)
+    instead = judged.violation.rule.id if judged.violation else ""
+    template, place = _template_of(judged), refused_place(judged)
     if place and kind_of(place[2]) in ("list", "object", "text") and not is_name(place[2]) and not is_about_kind(error):
         return None  # its content is the reason, which a condition cannot express
     return (
@@ -205,18 +209,18 @@ def is_about_kind(error: Mapping[str, Any]) -> bool:
     return error.get("code") in KIND_CODES or bool(re.match("(Unknown|Unsupported) parameter", str(error["message"])))
 
 
-def refused_place(seen: JudgedExchange) -> tuple[str, Any, Any] | None:
+def refused_place(judged: JudgedExchange) -> tuple[str, Any, Any] | None:
     """Return the place that the recorded error names, if a member there decides: not the model or the whole input."""
-    param = seen.error.get("param")
+    param = judged.error.get("param")
     if not isinstance(param, str) or param in ("", "model", "input"):
         return None
-    holder, value = value_at(seen.request.body, param)
+    holder, value = value_at(judged.request.body, param)
     return (param, holder, value) if isinstance(holder, dict) and is_place(normalize_path(param)) else None
 
 
-def _template_of(seen: JudgedExchange) -> Json:
+def _template_of(judged: JudgedExchange) -> Json:
     """Make a template of the recorded error: `{model}`, `{path}` and `{value}` replace what this request sent."""
-    model, place = seen.request.body.get("model"), refused_place(seen)
+    model, place = judged.request.body.get("model"), refused_place(judged)
     facts = {"model": as_string(model)}
     if place:
         facts |= {"path": place[0], "value": as_string(place[2])}
@@ -233,7 +237,7 @@ def _template_of(seen: JudgedExchange) -> Json:
                 text = text.replace(f"'{fact}'", f"'{{{name}}}'", 1)
         return text
 
-    error = seen.error
+    error = judged.error
     param = "{path}" if place and "[" in place[0] else error.get("param")
     return {
         "status": error["status"],
@@ -261,7 +265,7 @@ def propose_refusal(group: Sequence[JudgedExchange]) -> Proposal:
 
 
 def _refused_members(group: Sequence[JudgedExchange]) -> tuple[MemberCondition, ...]:
-    places = [refused_place(seen) for seen in group]
+    places = [refused_place(judged) for judged in group]
     members: list[MemberCondition] = []
     if places[0] is not None:
         values = [place[2] for place in places if place]
@@ -280,8 +284,8 @@ def may_reason(family: str) -> bool:
 
 def _effort_members(group: Sequence[JudgedExchange]) -> Iterator[MemberCondition]:
     """Yield a condition on the recorded efforts, since the abilities of a model may depend on its effort."""
-    if any(may_reason(seen.family) for seen in group) and "reasoning" not in str(group[0].error.get("param")):
-        efforts = [value_at(seen.request.body, EFFORT)[1] for seen in group]
+    if any(may_reason(judged.family) for judged in group) and "reasoning" not in str(group[0].error.get("param")):
+        efforts = [value_at(judged.request.body, EFFORT)[1] for judged in group]
         yield _condition_at(EFFORT, "", efforts, exact=True)
 
 
@@ -292,16 +296,16 @@ def _named_members(group: Sequence[JudgedExchange], known: set[str]) -> list[Mem
     return [MemberCondition(place, (value,)) for place, value in shared.items() if place not in known]
 
 
-def body_of(seen: JudgedExchange) -> Any:
+def body_of(judged: JudgedExchange) -> Any:
     """Return the body that conditions apply to: for a violation about certain items, without the other items."""
-    violation = seen.violation if seen.verdict is VerdictKind.REQUEST_REFUSED else None
+    violation = judged.violation if judged.verdict is VerdictKind.REQUEST_REFUSED else None
     about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
-    return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
+    return body_about(judged.request.body, violation.facts) if violation and about_items else judged.request.body
 
 
 def shared_atoms(group: Sequence[JudgedExchange]) -> list[tuple[str, Any]]:
     """List the places and short values that all these requests have in common."""
-    first, *others = (atoms_of(body_of(seen)) for seen in group)
+    first, *others = (atoms_of(body_of(judged)) for judged in group)
     return [atom for atom in first if is_place(atom[0]) and all(atom in atoms for atoms in others)]
 
 
@@ -312,7 +316,7 @@ def _whole_shape(group: Sequence[JudgedExchange]) -> list[MemberCondition]:
         for place, value in shared_atoms(group)
         if place not in ACCIDENTAL and value not in ("list", "text") and not place.startswith("metadata")
     ]
-    absent = [name for name in _SHAPING if all(name not in seen.request.body for seen in group)]
+    absent = [name for name in _SHAPING if all(name not in judged.request.body for judged in group)]
     return [
         *(MemberCondition(place, (value,)) for place, value in shared[:12]),
         *(MemberCondition(name, kinds=("absent",)) for name in absent),

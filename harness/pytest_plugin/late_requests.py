@@ -48,8 +48,8 @@ class _Late(NamedTuple):
 
     stray: Stray
     world: World | None
-    asked: list[str]
-    made: list[str]
+    sending_lines: list[str]
+    client_lines: list[str]
 
 
 class _LateRequests:
@@ -96,12 +96,12 @@ class _LateRequests:
         if len(self._found) == _MAX_KEPT:
             self._hidden += 1
             return
-        asked, made = list[str](), list[str]()
+        sending_lines, client_lines = list[str](), list[str]()
         if self._count < _MAX_KEPT:
             with suppress(Exception):  # other threads keep running while their frames are read
-                asked, made = trace_key(stray.key, self._root)
+                sending_lines, client_lines = trace_key(stray.key, self._root)
         self._count += 1
-        self._found.append(_Late(stray, running, asked, made))
+        self._found.append(_Late(stray, running, sending_lines, client_lines))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -151,8 +151,8 @@ class _LateRequests:
             cause = late_cause(
                 [late.stray for late in group],
                 [late.world.name if late.world else "" for late in group],
-                dict.fromkeys(line for late in group for line in late.asked),
-                dict.fromkeys(line for late in group for line in late.made),
+                dict.fromkeys(line for late in group for line in late.sending_lines),
+                dict.fromkeys(line for late in group for line in late.client_lines),
             )
             self._texts.append(escape_controls(render_cause(cause)))
             node: pytest.Item | pytest.Session = self._items.get(owner, session)

@@ -186,7 +186,7 @@ class AwaitingApproval(NamedTuple):
     """Lines held back until all these approval requests are approved."""
 
     ids: frozenset[str]
-    held: PlayedTurn
+    turn: PlayedTurn
 
 
 class McpServers:
@@ -221,7 +221,7 @@ class McpServers:
             request["id"]: request for request in _approved_requests(read) if request["server_label"] in self.by_label
         }
         # All approvals of a turn must be there: the API continues when the last one comes.
-        awaited = (waiting.held for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
+        awaited = (waiting.turn for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
         taken = next(awaited, None) or take_turn()
         if not taken.lines:
             return taken, None

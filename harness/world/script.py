@@ -48,20 +48,20 @@ TurnSource = tuple[object, int, Sequence[Place], int]
 class TurnLog(Mapping[int, TurnOrigin]):
     """The turns that answered, by the number of the exchange; the first one if several made an answer."""
 
-    __slots__ = ("taken",)
+    __slots__ = ("sources",)
 
     def __init__(self) -> None:
-        self.taken: dict[int, TurnSource] = {}
+        self.sources: dict[int, TurnSource] = {}
 
     def __getitem__(self, number: int) -> TurnOrigin:
-        route, turn, places, place = self.taken[number]
+        route, turn, places, place = self.sources[number]
         return TurnOrigin(str(route), turn, *places[place % len(places)])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.taken)
+        return iter(self.sources)
 
     def __len__(self) -> int:
-        return len(self.taken)
+        return len(self.sources)
 
 
 Fallback = Callable[[Any], Sequence[TurnLine]]

@@ -27,8 +27,8 @@ def take_snapshot(world: World) -> World:
     taken.script.routes = [copies[id(route)] for route in world.script.routes]
     taken.script.default = copies.get(id(world.script.default))
     taken.routed = tuple(copies[id(routed)] for routed in world.routed)
-    for number, (route, turn, places, place) in world.answered_by.taken.items():
-        taken.answered_by.taken[number] = copies.get(id(route), route), turn, places, place
+    for number, (route, turn, places, place) in world.answered_by.sources.items():
+        taken.answered_by.sources[number] = copies.get(id(route), route), turn, places, place
     taken.approval_ledger, taken.prompt_cache = _copy(world.approval_ledger), _copy(world.prompt_cache)
     taken.webhooks = _copy(world.webhooks) if world.webhooks else None
     taken.heard_strays = world.heard_strays.copy()

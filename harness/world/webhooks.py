@@ -115,7 +115,7 @@ class DueDelivery(NamedTuple):
 class Webhooks:
     """The endpoints of a World by id, its deliveries so far, oldest first, and the scheduled attempts.
 
-    `taken` holds the attempt in progress, at most one, by the name under which a server has taken it. `allowed` holds
+    `in_progress` holds the attempt being made, at most one, by the name under which a server has taken it. `allowed` holds
     the ids of mistakes that receivers may make; `ALL_ALLOWED` permits any.
     """
 
@@ -123,7 +123,7 @@ class Webhooks:
     allowed: set[str] = field(default_factory=set)
     endpoints: dict[str, WebhookEndpoint] = field(default_factory=dict)
     deliveries: list[WebhookDelivery] = field(default_factory=list)
-    taken: dict[str, tuple[DueDelivery, WebhookEndpoint]] = field(default_factory=dict)
+    in_progress: dict[str, tuple[DueDelivery, WebhookEndpoint]] = field(default_factory=dict)
     _due: list[tuple[int, int, DueDelivery]] = field(default_factory=list)
     _delayed: dict[str, list[DueDelivery]] = field(default_factory=dict)
     _count: int = 0
@@ -244,12 +244,12 @@ class Webhooks:
     @property
     def is_outstanding(self) -> bool:
         """Whether an attempt is scheduled, held back, or in progress."""
-        return bool(self._due or self._delayed or self.taken)
+        return bool(self._due or self._delayed or self.in_progress)
 
     def may_take(self, now: int) -> bool:
         """Return whether an attempt is due while no other is in progress."""
         is_due = any(due <= now for due, _, _ in self._due[:1])
-        return not self.taken and (
+        return not self.in_progress and (
             is_due or any(delayed[0].at + REORDER_SECONDS <= now for delayed in self._delayed.values())
         )
 
@@ -257,12 +257,12 @@ class Webhooks:
         """Take the oldest due attempt under a name; None if nothing is due, or while another is in progress."""
         if not self.may_take(now) or (due := self.take_due(now)) is None:
             return None
-        self.taken[name] = due
+        self.in_progress[name] = due
         return due
 
     def record_taken(self, name: str, delivery: WebhookDelivery) -> None:
         """Record the outcome of the attempt taken under a name."""
-        self.record(self.taken.pop(name)[0], delivery)
+        self.record(self.in_progress.pop(name)[0], delivery)
 
     def next_time(self, now: int) -> int | None:
         """Return the World's time of the next attempt after `now`; None if nothing waits."""

@@ -47,7 +47,7 @@ class OpenResponse:
     `outputs` holds those injected so far; `settled` is how many items of its output have been answered.
     """
 
-    held: LaneResponse
+    lane_response: LaneResponse
     last_event: Json
     settled: int = 0
     outputs: list[Json] = field(default_factory=list)
@@ -55,7 +55,7 @@ class OpenResponse:
     @property
     def response(self) -> Json:
         """The response object."""
-        return self.held.response
+        return self.lane_response.response
 
 
 class _OfWorld(Generic[T]):
@@ -150,20 +150,20 @@ class ConnectionWorld:
         added, responses = self._last_made, self.world.store.responses
         opened.settled = len(opened.response["output"])
         opened.outputs = []
-        opened.held.stored = StoredResponse(merged, opened.held.stored.input, added.chain)
+        opened.lane_response.stored = StoredResponse(merged, opened.lane_response.stored.input, added.chain)
         if responses.pop(added.response["id"], None):
-            responses[merged["id"]] = opened.held.stored
+            responses[merged["id"]] = opened.lane_response.stored
 
     def hold_open(self, opened: OpenResponse) -> None:
         """Let a response wait for outputs; meanwhile it reads as in progress."""
         self.open_responses[opened.response["id"]] = opened
         running = {**opened.response, "status": "in_progress", "completed_at": None, "usage": None}
-        self._show_response(opened, opened.held.stored._replace(response=running))
+        self._show_response(opened, opened.lane_response.stored._replace(response=running))
 
     def end_open(self, opened: OpenResponse) -> None:
         """End a waiting response with the outputs that it has."""
         del self.open_responses[opened.response["id"]]
-        self._show_response(opened, opened.held.stored)
+        self._show_response(opened, opened.lane_response.stored)
 
     def _show_response(self, opened: OpenResponse, shown: StoredResponse) -> None:
         if opened.response["id"] in self.world.store.responses:

@@ -286,7 +286,7 @@ class World:
                 edge.stream = answer.events
         # The turn was taken before its exchange had a number.
         if (taken := self.script.current_turn) is not None:
-            self.answered_by.taken[number] = taken
+            self.answered_by.sources[number] = taken
             self.script.current_turn = None
         if answer.rule is not None:
             self.refusals.add(exchange)
@@ -298,7 +298,7 @@ class World:
         if limits.exchanges is not None and len(self.exchanges) > limits.exchanges:
             drop_oldest(self.exchanges, limits.exchanges)
             drop_before(self.edge.records, self.exchanges[0].number)
-            drop_before(self.answered_by.taken, self.exchanges[0].number)
+            drop_before(self.answered_by.sources, self.exchanges[0].number)
             drop_oldest(self.problems, limits.exchanges)
             self.approval_ledger.keep_newest(limits.exchanges)
         if limits.responses is not None:

@@ -139,12 +139,13 @@ class SocketSession:
     def _end_open_response(self, lane: str | None) -> list[Json]:
         """End the response waiting in this lane, as the client moves on without it; return the last event."""
         opened = next(
-            (waiting for waiting in self._connection.open_responses.values() if waiting.held.lane == lane), None
+            (waiting for waiting in self._connection.open_responses.values() if waiting.lane_response.lane == lane),
+            None,
         )
         if opened is None:
             return []
         self._connection.end_open(opened)
-        return [{**opened.last_event, "sequence_number": opened.held.event_count}]
+        return [{**opened.last_event, "sequence_number": opened.lane_response.event_count}]
 
     def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
         """Answer a request in a lane, marking its events with the lane, which remembers the response."""
@@ -163,12 +164,12 @@ class SocketSession:
 
     def _hold_open(self, opened: OpenResponse, events: Sequence[Json]) -> Sequence[Json]:
         """Hold back the last event if the script wants the response to wait for outputs; return the events to send."""
-        waits = self._connection.awaits_outputs and enables_agents(opened.held.body) and unanswered(opened)
+        waits = self._connection.awaits_outputs and enables_agents(opened.lane_response.body) and unanswered(opened)
         if not waits:
             self._connection.open_responses.pop(opened.response["id"], None)
             return events
         *sent, opened.last_event = events
-        opened.held.event_count -= 1  # the last event is numbered when it is sent
+        opened.lane_response.event_count -= 1  # the last event is numbered when it is sent
         self._connection.hold_open(opened)
         return sent
 
@@ -191,8 +192,8 @@ class SocketSession:
         if answer.events is None and answer.delivery:
             return answer
         if answer.events is None:
-            ended = self._end_open_response(opened.held.lane)
-            return answer._replace(events=[created, error_event(answer, opened.held.lane), *ended])
+            ended = self._end_open_response(opened.lane_response.lane)
+            return answer._replace(events=[created, error_event(answer, opened.lane_response.lane), *ended])
         merged = merge_responses(opened.response, answer.body)
         events = list(continue_events(opened, answer.events, merged))
         connection.extend_response(opened, merged)
@@ -202,7 +203,7 @@ class SocketSession:
 
     def _continue_response(self, request: Request, opened: OpenResponse) -> Answer:
         """Answer the outputs as if they were the input of a response that continues the open one."""
-        body = {**opened.held.body, "input": opened.outputs}
+        body = {**opened.lane_response.body, "input": opened.outputs}
         if conversation_id(body) is None:
             body["previous_response_id"] = opened.response["id"]
         create = OPERATIONS[CREATE_RESPONSE]
