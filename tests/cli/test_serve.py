@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import openai
 import pytest
 
-from harness.cli.serve import Entrance
+from harness.cli.serve import Entrance, _announce
 from harness.core.errors import add_section
 from harness.server.transport.asgi_types import AsgiApp
 from tests.support.command_line import run_beside, run_cli
@@ -213,3 +214,10 @@ def eventually(ask: Callable[[], str]) -> str:
             return ask()
         time.sleep(0.1)
     return ask()
+
+
+@pytest.mark.parametrize(("view", "line"), [("/_harness/view", "Viewer  http://x/_harness/view\n"), ("", "")])
+def test_the_viewer_is_named_where_it_is_served(capsys: pytest.CaptureFixture[str], view: str, line: str) -> None:
+    entrance: Any = SimpleNamespace(variables=lambda origin: {"A": origin}, view=view, root="/v1", opens=False)
+    _announce(entrance, "http://x", None)
+    assert capsys.readouterr().out == f"Serving http://x/v1\nexport A=http://x\n{line}"

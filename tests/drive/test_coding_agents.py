@@ -191,6 +191,11 @@ def test_commands_need_approval_on_demand(tmp_path: Path, name: str, words: list
     assert (approving in told, asking in told) == (False, True)
 
 
+def test_opencode_starts_nothing_else(tmp_path: Path) -> None:
+    told, _ = configured("opencode", tmp_path)
+    assert all(f'"{name}": false' in told for name in ("autoupdate", "lsp", "formatter"))
+
+
 @pytest.mark.parametrize("name", ["pi", "cline", "code-puppy", "mini"])
 @pytest.mark.parametrize(
     ("setup", "problem"), [({"mcp": SERVERS}, "has no MCP servers"), ({"approves": False}, "approves every command")]

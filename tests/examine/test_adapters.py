@@ -1,6 +1,9 @@
 """The ready adapters: short, and each drives its client where that is installed."""
 
+import asyncio
 import inspect
+import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from harness.examine.adapter import modes_of, parse_modes
 from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.results import RED
 from harness.examine.run_cases import examine, select_cases
-from harness.examine.session import ClientSession
+from harness.examine.session import ClientSession, SessionAdapter
 from harness.examine.task import Task, Tool
 from harness.examine.worker import load
 from tests.examine.reference.in_process import open_bench
@@ -68,3 +71,17 @@ def test_the_client_of_openai_meets_every_case_but_those_of_a_stream_that_just_e
 def test_every_adapter_has_its_file():
     modules = [target.partition(":")[0].removeprefix(f"{adapters.__name__}.") for target in ADAPTERS.values()]
     assert all((HERE / (name if name.endswith(".mjs") else f"{name}.py")).is_file() for name in modules)
+
+
+@pytest.mark.parametrize(("says", "crashes"), [(lambda: {}["reply"], True), (lambda: json.loads("{"), False)])
+def test_an_exception_of_the_adapter_itself_is_a_crash_and_one_of_its_client_an_error(says, crashes):
+    class Session(ClientSession):
+        async def say(self, prompt: str) -> str:
+            return str(says())
+
+    class Driven(SessionAdapter):
+        package, session = "mine", Session
+
+    with pytest.raises(KeyError) if crashes else nullcontext():
+        outcome = asyncio.run(Driven().run(Task(prompts=("hi",))))
+        assert "Expecting property name" in str(outcome.error)

@@ -1,15 +1,19 @@
 """Each case catches something that no other case of its area does: a mutant of the reference client."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from harness.core.errors import RegistrationError
 from harness.core.registry import import_modules
 from harness.examine.adapter import Mode, modes_of
-from harness.examine.case import AREAS, CASES, ClientCase, case
+from harness.examine.case import AREAS, CASES, WEATHER, ClientCase, case
 from harness.examine.checks import shows
+from harness.examine.task import Task
+from harness.examine.tool_server import serve_tools
 from tests.examine.mutants.mutant import MUTANTS, Mutant
 from tests.examine.reference.client import ReferenceClient, ReferenceSession
 from tests.examine.reference.in_process import LONGEST, Bench, open_bench
@@ -113,3 +117,15 @@ def test_a_case_that_says_too_little_is_not_registered(id: str, changes: dict[st
     with pytest.raises(RegistrationError, match=problem):
         case(id, **{"checks": [shows("x")], "script": lambda mock: None, **dict.fromkeys(WORDS, "x"), **changes})
     assert id not in CASES
+
+
+def test_a_tool_behind_a_url_answers_with_its_result_or_its_error() -> None:
+    with serve_tools() as server:
+        offered = server.offer("run", Task(prompts=(), tools=(WEATHER, replace(WEATHER, name="broken", raises="No."))))
+        answers = [httpx.post(url, content=b"{}") for url in (*(tool.url for tool in offered.tools), server._address)]
+    text = "text/plain; charset=utf-8"
+    assert [(answer.status_code, answer.headers["content-type"], answer.text) for answer in answers] == [
+        (200, "application/json", r'"18 \u00b0C"'),
+        (500, text, "No."),
+        (404, text, "no tool at /"),
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.explain.refusal import describe_sent_part, explain_request, resolve_path
+from harness.explain.refusal import describe_sent_part, explain_request, refusal_finding, resolve_path
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.mock_api import MockApi
 from tests.support import in_process
@@ -288,3 +288,10 @@ def test_what_was_sent(send, body, words):
 )
 def test_a_path_leads_as_far_as_it_can(path, reached):
     assert resolve_path({"input": [1, {"content": [{"text": "x"}]}]}, path) == reached
+
+
+def test_the_fix_for_another_api_is_the_route_that_answers_it(world, ask):
+    ask("x", path="/v1/embeddings")
+    (exchange,) = world.exchanges
+    fix = refusal_finding(exchange, [exchange], [], world.world, False, False).fix
+    assert fix.startswith('Answer it with mock.route("POST", "/embeddings", {…}), in a script file `route:`, or give')

@@ -8,7 +8,8 @@ import pytest
 from harness.core.advice_wording import JSON
 from harness.core.errors import Problem
 from harness.core.exchange import Answer, Exchange, Request
-from harness.explain.turn import TriedRoute, is_same_request, miss_cause, tried_routes
+from harness.explain.cause import Cause
+from harness.explain.turn import TriedRoute, is_same_request, miss_cause, stray_finding, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
@@ -148,3 +149,14 @@ def test_paths_that_a_test_answers_itself_say_so_too() -> None:
         TriedRoute("route('POST', '/embeddings')", 1),
     ]
     assert [route.turn for route in tried(mock, 1)] == [0, 0, 0]
+
+
+def test_the_finding_for_an_unknown_key_says_what_came_where_and_who_made_it() -> None:
+    api = MockApi(keys=())
+    ask(api)
+    ((_, stray),) = api.strays.kept
+    cause = Cause(
+        "It came.", kind="stray", where="here", asked="hi", made="a.py:7", fix="Wait.", allow="x = 1", came="no"
+    )
+    found = stray_finding(cause, stray)
+    assert (found.why, found.fix) == ("where here\nmade a.py:7\nasked hi", "Wait. Or allow it: x = 1")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer, Json
+from harness.foundry.project_input import UNKNOWN_CONVERSATION
 from tests.support.foundry import HELPER, ProjectClient, names_request, said
 
 V1, PREVIEW = "/openai/v1", "/openai"
@@ -43,6 +44,11 @@ class TestAConversation:
     def test_a_conversation_is_nothing_to_answer_while_it_is_empty(self, project: ProjectClient) -> None:
         id = ask(project, {}, path="/conversations").body["id"]
         assert ask(project, {"agent_reference": HELPER, "conversation": id}).status == 200
+
+    @pytest.mark.parametrize("named", [UNKNOWN_CONVERSATION, {"id": UNKNOWN_CONVERSATION}])
+    def test_a_conversation_that_is_named_must_be_there(self, project: ProjectClient, named: Any) -> None:
+        body = {"agent_reference": HELPER, "input": "hi", "conversation": named}
+        assert ask(project, body).rule == "project_conversation_not_found"
 
     @pytest.mark.parametrize("missing", [{}, {"conversation": None}, {"conversation": ""}])
     def test_a_conversation_must_be_there_where_nothing_is_asked(self, project: ProjectClient, missing: Json) -> None:

@@ -171,4 +171,5 @@ def test_budgets_add_up_and_read_as_a_sentence() -> None:
 def test_what_it_cost_before_is_the_least_that_it_costs_again() -> None:
     cost = Budget(1, 10, 500)
     assert cost.at_least({"input_tokens": 900, "output_tokens": 20}) == Budget(1, 900, 500)
+    assert Budget(1).at_least({}) == Budget(1)
     assert cost.at_least({"input_tokens": None, "output_tokens": 700}) == Budget(1, 10, 700)

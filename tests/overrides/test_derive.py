@@ -44,10 +44,18 @@ class TestTypesOfItems:
             ([TWO], {**MESSAGE, "colour": "blue"}, UNKNOWN),
             ([TWO, THIRD], {**MESSAGE, "colour": "blue"}, ""),
             ([TWO, THIRD], {**MESSAGE, "colour": 1}, UNKNOWN),
+            ([TWO, taken(input=[{**SEARCH, "colour": 1}])], {**MESSAGE, "colour": "blue"}, UNKNOWN),
             ([TWO, THIRD, REFUSED], {**MESSAGE, "colour": "blue"}, UNKNOWN),
             ([TWO, THIRD, REFUSED], {**SEARCH, "colour": "blue"}, ""),
         ],
-        ids=["two are two", "three are all", "of that kind of value", "not the one that was refused", "but the others"],
+        ids=[
+            "two are two",
+            "three are all",
+            "of that kind of value",
+            "of one kind of value",
+            "not the one that was refused",
+            "but the others",
+        ],
     )
     def test_recorded_types_of_items_are_derived(self, learn, seen, item, said):
         learn(*seen)

@@ -15,6 +15,7 @@ from harness.items import function_call, reasoning
 from harness.report.api_coverage import (
     DIMENSIONS,
     Coverage,
+    _matching_branches,
     api_surface,
     has_coverage,
     measure_coverage,
@@ -166,3 +167,13 @@ def test_whatever_is_sent_can_be_surveyed(body: dict[str, Any]) -> None:
     mock = make_mock()
     post(mock, body)
     assert touched(mock)["rules"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "discriminator", "matching"), [("object", "b", [1]), ("object", None, [0, 1]), ("string", None, [2])]
+)
+def test_a_value_is_held_to_the_branch_of_a_union_that_is_of_its_type(kind, discriminator, matching):
+    objects = [{"type": "object", "properties": {"type": {"enum": [name]}}} for name in "ab"]
+    union = {"anyOf": [*objects, {"type": "string"}]}
+    found = _matching_branches({}, union, "type", kind, discriminator)
+    assert list(found) == [union["anyOf"][place] for place in matching]

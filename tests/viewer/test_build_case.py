@@ -42,9 +42,10 @@ def test_items_of_a_history_name_the_exchange_they_came_from(asked: Asked) -> No
 
 def test_a_chain_and_a_conversation_are_what_the_model_saw_too(asked: Asked) -> None:
     asked.mock.script("One.", "Two.")
-    first = asked.ask("Count.")
+    first = asked.ask("Count.", instructions="")
     asked.ask("On.", previous_response_id=first["id"])
     case = asked.show("passed")
+    assert places(case, 1) == [("input", 0, "input", "")]
     assert places(case, 2) == [("chain", 1, "", ""), ("chain", 1, "", ""), ("input", 0, "input", "")]
     assert [item["item"]["content"] for item in transcript(case, 2)][::2] == ["Count.", "On."]
 
@@ -80,6 +81,15 @@ def test_a_call_of_a_counted_tool_says_how_often_it_ran(asked: Asked) -> None:
     runs.names.add("look")
     runs.finished += [ToolRun("look", {}), ToolRun("see", {}), ToolRun("look", {})]
     assert [(call.name, call.executed) for call in asked.show("passed").calls] == [("look", 2), ("see", 1)]
+
+
+def test_a_mark_is_of_the_request_that_was_refused_alone(asked: Asked) -> None:
+    asked.mock.script([function_call("look", {}, call_id="call_1")], "Done.")
+    first = asked.ask("Look.", tools=[TOOL])["id"]
+    asked.ask("And?", previous_response_id=first)
+    asked.ask([{"type": "function_call_output", "call_id": "call_1", "output": "x"}], previous_response_id=first)
+    case = asked.show()
+    assert [[mark for *_, mark in places(case, number)] for number in (2, 3)] == [["", "refused", ""], ["", "", ""]]
 
 
 def test_an_edited_item_stands_beside_the_original(asked: Asked) -> None:

@@ -45,6 +45,14 @@ def test_the_same_prompt_is_read_from_the_cache(model: str, cached: int) -> None
     assert [read(talk, LONG) for _ in range(3)] == [0, cached, cached]
 
 
+@pytest.mark.parametrize(("words", "cached"), [(1_002, 0), (1_003, 1_024)])
+def test_what_is_read_of_a_response_begins_with_its_output(words: int, cached: int) -> None:
+    talk = Conversation(model=OLD)
+    first = talk.ask("word" * words).body
+    assert first["usage"]["total_tokens"] == words + 21
+    assert read(talk, "hi", previous_response_id=first["id"]) == cached
+
+
 def test_only_newer_models_count_what_is_written_with_its_lifetime() -> None:
     assert details(Conversation(model=OLD), LONG) == {"cached_tokens": 0, "cache_write_tokens": 0}
     by_ttl = {"ttl_30m_tokens": TOKENS, "ttl_12h_tokens": 0}

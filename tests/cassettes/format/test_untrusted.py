@@ -1,11 +1,12 @@
 """YAML of recorders, read as plain data: what only YAML 1.1 takes for other than a text stays a text."""
 
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from harness.cassettes.format.untrusted import MAX_NESTING, parse_yaml_documents
+from harness.cassettes.format.untrusted import MAX_NESTING, TOO_LARGE, parse_yaml_documents
 from harness.core.errors import Malformed
 
 
@@ -95,3 +96,10 @@ def test_a_file_with_more_values_than_allowed_is_refused() -> None:
     assert list(parse_yaml_documents("[1, 2]", max_nodes=3)) == [[1, 2]]
     with pytest.raises(Malformed, match="too many values"):
         list(parse_yaml_documents("[1, 2, 3]", max_nodes=3))
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(999, True), (1_000, False)])
+def test_aliases_expand_to_a_hundred_thousand_values_at_most(more: int, is_read: bool) -> None:
+    text = "- 1\n" * more + f"- &a [{'1, ' * 999}]\n" + "- *a\n" * 98
+    with nullcontext() if is_read else pytest.raises(Malformed, match=TOO_LARGE):
+        assert len(read(text)) == more + 99
