@@ -279,15 +279,14 @@ class TestWhatAProjectHadBefore:
         assert verdicts(tmp_path, call(line, body, {}))["requests"]["accepted"] == 1
 
     def test_an_agent_is_as_its_responses_or_its_newest_version_show_it(self, tmp_path: Path) -> None:
-        """Without tools a choice among them would be refused."""
-        tools = {"tools": [{"type": "web_search"}]}
-        body = {"agent_reference": REFERENCE, "input": "hi", "tool_choice": "required"}
         answer = {**BARE, "id": "resp_1", "agent_reference": {**REFERENCE, "version": "3"}, "model": "gpt-4o"}
-        newest = {**version(2, **tools), "created_at": AT + 1}
-        versions = call("GET /agents/helper/versions", None, {"data": [newest, version()]})
-        for before, shown in ([], answer | tools), ([versions], answer):
-            report = verdicts(tmp_path, *before, entry("POST", RESPONSES, body, shown))
-            assert report["requests"]["accepted"] == len(before) + 1
+        answered = entry("POST", RESPONSES, {"agent_reference": REFERENCE, "input": "hi"}, answer)
+        versions = [{**version(2), "created_at": AT + 1}, version(1, model="o3")]
+        listed = call("GET /agents/helper/versions", None, {"data": versions})
+        asked = {"agent_reference": REFERENCE, "input": "hi", "model": "o3"}
+        refused = entry("POST", RESPONSES, asked, error(OTHER_MODEL, param="model", code="invalid_payload"), 400)
+        for shown in (answered, listed):
+            assert verdicts(tmp_path, shown, refused)["refusals"]["same"] == 1
 
     def test_may_be_deleted_by_another_client_meanwhile(self, tmp_path: Path) -> None:
         gone = error("Agent not found", type="error", code="not_found")
