@@ -2,6 +2,7 @@
 
 from harness.analysis.collect_replies import Usage
 from harness.ending import usage
+from harness.faults import http_error
 from tests.support.in_process import Client
 
 PLANNER, OPS = "You are the planner.", "You are ops."
@@ -22,5 +23,9 @@ class TestUsage:
         assert used.by_agent["planner"].cached_tokens == 1024
 
     def test_usage_is_nothing_without_an_answer(self) -> None:
-        usage = Client().mock.usage
+        client, counts = Client(), {"input_tokens": 5, "output_tokens": 5, "total_tokens": 10}
+        body = {"object": "response", "id": "resp_1", "status": "completed", "output": [], "usage": counts}
+        client.mock.script(http_error(400, "No.", body=body))
+        client.ask()
+        usage = client.mock.usage
         assert (usage, dict(usage.by_agent)) == (Usage(), {})

@@ -5,7 +5,7 @@ import gc
 import openai
 import pytest
 
-from harness.pytest_plugin.causes import close_not_started
+from harness.pytest_plugin.causes import _shorten_chain, close_not_started
 from tests.support.inner_run import Run
 
 PLUGIN = """
@@ -294,3 +294,11 @@ def test_a_coroutine_of_a_failed_test_is_named_and_closed_so_that_no_later_test_
     del failed
     gc.collect(1)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_a_chain_without_frames_is_its_first_and_its_last_error(is_loop: bool) -> None:
+    failed, between, last = RuntimeError("failed"), ValueError("between"), KeyError("last")
+    failed.__cause__, between.__cause__, last.__cause__ = between, last, failed if is_loop else None
+    _shorten_chain(failed)
+    assert failed.__cause__ is (between if is_loop else last)

@@ -1,9 +1,10 @@
 """A failing test says when requests came with another key: the API's 401 cannot know whose they are."""
 
 import sys
+import unittest
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import openai
@@ -135,3 +136,14 @@ def test_it(mock, openai_client):
 def test_next(mock):
     assert mock.world.strays == []
 """).assert_outcomes(passed=2)
+
+
+def test_an_error_is_caught_by_a_test_of_either_library() -> None:
+    refused, noted = ValueError(), list[Any]()
+    vars(refused)["headers"] = {"x-request-id": "req_1"}
+    refusals: Any = SimpleNamespace(note_caught=noted.append)
+    with client_watch.note_caught_errors(refusals):
+        for catching in (unittest.TestCase().assertRaises, pytest.raises):
+            with catching(ValueError):
+                raise refused
+    assert noted == [{"x-request-id": "req_1"}] * 2

@@ -138,9 +138,11 @@ def served() -> Iterator[World]:
 def test_events_after_those_that_went_out_were_not_delivered(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     asked.mock.script("Hi.")
     asked.ask("hi", stream=True)
-    monkeypatch.setattr(asked.mock.world, "edge", {1: SendTimes(1.0, 1.0, 1.0, 2, whole=False, ended=True)})
-    shown = asked.show().exchanges[0].events or ()
-    assert [event.delivered for event in shown[:4]] == [True, True, False, False]
+    seen = SendTimes(1000.25, 1000.5, 1001.0, 2, whole=False, ended=True)
+    monkeypatch.setattr(asked.mock.world, "edge", {1: seen})
+    [shown] = asked.show().exchanges
+    assert [event.delivered for event in (shown.events or ())[:4]] == [True, True, False, False]
+    assert (shown.edge.arrived, shown.edge.first_byte, shown.edge.last_byte) == (0, 250, 750)
 
 
 def test_what_a_server_sent_has_measured_times(served: World, tmp_path: Path) -> None:
