@@ -14,7 +14,15 @@ import yaml
 
 from harness.cassettes.files import read_cassette
 from harness.cassettes.format.untrusted import UnreadableRecording
-from harness.core.bounded_input import LIMIT_VARIABLE, MAX_EXPANDED, find_excess, open_bounded, read_bounded
+from harness.core.bounded_input import (
+    LIMIT_VARIABLE,
+    MAX_EXPANDED,
+    find_excess,
+    max_yaml_nodes,
+    open_bounded,
+    read_bounded,
+    text_size,
+)
 from harness.core.errors import ConfigError, Malformed
 from harness.verify.read_files import read_recording
 from tests.support.processes import spawn
@@ -159,6 +167,12 @@ def measure(reader: str, path: Path) -> tuple[str, str]:
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=limit)
     *told, taken = done.stdout.splitlines()
     return "\n".join(told), taken
+
+
+def test_values_count_by_the_memory_that_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [text_size("x" * length) for length in (0, 99, 100, 250)] == [1, 1, 2, 3]
+    monkeypatch.setenv(LIMIT_VARIABLE, "1")
+    assert max_yaml_nodes() == 16_384
 
 
 def test_the_limit_is_raised_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
