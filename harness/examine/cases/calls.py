@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 
 from harness.examine.case import ASKED_TWICE, DEPLOY, WEATHER, WITH_TOOL, case, turns
-from harness.examine.checks import contains, outputs, requests, runs, shows
+from harness.examine.checks import contains, outputs, requests, runs, shows, uses_tokens
 from harness.examine.task import Tool, string_parameters
 from harness.items import function_call, message
 from harness.world.route import Turn
@@ -90,6 +90,18 @@ case(
         runs(("get_weather", PARIS), ("deploy", {"ref": "v2"}), ("get_weather", OSLO), ordered=True),
         requests(4),
     ],
+)
+
+case(
+    "tools/usage",
+    title="The usage of a tool loop",
+    does="Each response of a loop counts its tokens: one calls a function, the next one answers.",
+    source="API reference, `usage` of a response, 2026-10; recorded in every completed response",
+    shows="The sum of what the responses counted.",
+    severity="should",
+    task=replace(ASKED_TWICE, tools=(WEATHER,)),
+    script=turns(function_call("get_weather", PARIS), message("18 °C."), message("Rain.")),
+    checks=[shows("18 °C.", "Rain."), uses_tokens()],
 )
 
 case(

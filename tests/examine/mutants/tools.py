@@ -34,6 +34,11 @@ def run_last_of_each(self: R, output: list[Json]) -> list[Json]:
     return [{**new[0], "call_id": item["call_id"]} for item in calls]
 
 
+def count_texts(self: R, response: Json) -> None:
+    """The usage is that of the responses without calls."""
+    R.note(self, {**response, "usage": None} if calls_of(response["output"]) else response)
+
+
 def stop_at(place: int) -> Any:
     def react(self: R, output: list[Json]) -> list[Json]:
         is_text = bool(output) and len(output) > 1 and output[place]["type"] == "message"
@@ -129,6 +134,7 @@ def one_kind(self: R, output: list[Json]) -> list[Json]:
 mutant("tools/same-tool-twice", react=run_last_of_each)
 mutant("tools/equal-calls", react=run_unique)
 mutant("tools/one-after-another", react=most_rounds(2))
+mutant("tools/usage", note=count_texts)
 mutant("tools/text-beside-a-call", react=stop_at(0))
 mutant("tools/text-after-a-call", react=stop_at(-1))
 mutant("tools/turns-of-many-calls", react=forget_many)
