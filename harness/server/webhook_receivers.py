@@ -121,7 +121,7 @@ def check_url(url: str) -> str:
 def post(url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
     """Post a delivery without following redirects."""
     parts, begun, statuses = urlsplit(url), monotonic(), list[int]()
-    connection, connected = _connect(parts, timeout), list[socket.socket]()
+    connection, connected, stopped = _connect(parts, timeout), list[socket.socket](), Event()
 
     def send() -> ReceiverAnswer:
         connection.connect()
@@ -131,13 +131,18 @@ def post(url: str, request: SignedRequest, timeout: float) -> ReceiverAnswer:
         target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         connection.request("POST", target, request.body, dict(request.headers))
         with connection.getresponse() as answer:
-            statuses.append(answer.status)
+            if not stopped.is_set():  # otherwise `stop` has ended the head
+                statuses.append(answer.status)
             # The status decides; an endless body must not hold the delivery.
             answer.read(_MAX_READ)
             return ReceiverAnswer(answer.status, monotonic() - begun)
 
+    def stop() -> None:
+        stopped.set()
+        shut_down(*connected)
+
     try:
-        return run_within(timeout, send, lambda: shut_down(*connected))
+        return run_within(timeout, send, stop)
     except TimeoutError as problem:
         raise _too_late(statuses, timeout) from problem
     except (OSError, HTTPException, ValueError) as problem:  # a name that cannot be encoded is a ValueError
@@ -196,7 +201,8 @@ class WsgiReceiver:
 
     def _call(self, environ: dict[str, Any], statuses: list[int], stopped: Event) -> None:
         def start_response(status: str, _headers: Any, _error: Any = None) -> Callable[[bytes], object]:
-            statuses.append(int(status[:3]))
+            if not stopped.is_set():
+                statuses.append(int(status[:3]))
             return lambda _: None
 
         unread = _MAX_READ
