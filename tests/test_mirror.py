@@ -29,7 +29,7 @@ TESTED_WITH = {
     "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/receivers"},
     "analysis/test_losses.py": {"analysis/loss"},
     "answers/test_reader.py": {"answers/recorded_stream"},
-    "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders", "cassettes/format/readable_yaml"},
+    "cassettes/format/test_serializer.py": {"cassettes/format/har_and_vcr", "cassettes/format/readable_yaml"},
     "cli/test_catalogue.py": {"report/troubleshooting"},
     "cli/test_serve_and_run.py": {"drive/client_environment"},
     "cli/test_view.py": {"viewer/trace"},

@@ -11,11 +11,11 @@ from harness.cassettes.format.recorded import Recorded
 from harness.cli.program import Options, argument
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
+from harness.verify.judge_files import JudgeOptions, verify_recordings
 from harness.verify.judging.circumstances import rebuild_request
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.mock_answer import is_response_request
 from harness.verify.judging.verdict import Verdict
-from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.api_call import ApiCall
 from harness.world.prompt_cache import LEAST_TOKENS, PromptCache
 from harness.world.world import World

@@ -17,9 +17,9 @@ from harness.cli.catalogue import print_coverage
 from harness.cli.program import Options, argument, option
 from harness.core.dates import day_of_recording
 from harness.core.exchange import Json
+from harness.verify.judge_files import JudgeOptions, verify_recordings
 from harness.verify.judging.judge import answer_object
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict
-from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.program import make_program
 

@@ -26,11 +26,11 @@ from harness.contract.rules import AREAS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.text import pluralize
+from harness.verify.judge_files import JudgeOptions, verify_recordings
 from harness.verify.judging.judge import recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.output import explain_nothing_judged
-from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.program import make_program
 from tools.rule_evidence.cassettes import EVIDENCE_LEVELS, EvidenceError, RuleCassette, load_rule_cassettes

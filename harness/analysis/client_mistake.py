@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from harness.analysis.retries import Retry, chains_of, find_retries
+from harness.analysis.find_retries import Retry, chains_of, find_retries
 from harness.core.cached import cached_property
 from harness.core.delivery import DISCONNECT_AT_END, Delivery, Pause, SendTimes
 from harness.core.errors import ConfigError, RegistrationError

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from harness.analysis.client_mistake import MistakeFacts, MistakeKind, mistake
-from harness.analysis.retries import read_body
+from harness.analysis.find_retries import read_body
 from harness.core.exchange import Answer, Exchange, Request
 from harness.core.registry import Registry
 from harness.core.text import show

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import typer
 
-from harness.cassettes.format.other_recorders import parse_interactions
+from harness.cassettes.format.har_and_vcr import parse_interactions
 from harness.cassettes.format.untrusted import parse_yaml_documents
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cli.program import ExitCode, Options, argument, print_text

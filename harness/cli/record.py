@@ -33,8 +33,8 @@ from harness.overrides.derive import offer_learning
 from harness.overrides.project_file import load_overrides
 from harness.server.http_server import bind
 from harness.verify import output
+from harness.verify.judge_files import RecordingJudge
 from harness.verify.output import explain_nothing_judged
-from harness.verify.run import RecordingJudge
 
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")

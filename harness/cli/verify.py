@@ -40,10 +40,10 @@ from harness.report.replace_file import explain_write_errors, open_replacement
 from harness.report.report import OUTLOOK_KINDS, Report
 from harness.verify import output
 from harness.verify.examples import EXAMPLE_KEY
+from harness.verify.judge_files import OBSERVER_SUFFIX, JudgeObserver, JudgeOptions, Tally, verify_recordings
 from harness.verify.judging.circumstances import parse_host
 from harness.verify.output import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
 from harness.verify.report_cases import CaseWriter, load_report
-from harness.verify.run import OBSERVER_SUFFIX, JudgeObserver, JudgeOptions, Tally, verify_recordings
 from harness.viewer.build_run import collect_facts
 
 SERVER_OPTIONS = frozenset({"server", "model", "key_env", "timeout", "jobs", "as_json"})

@@ -24,8 +24,8 @@ from harness.report.formats.json_file import read_report
 from harness.report.replace_file import explain_write_errors, open_replacement
 from harness.report.report import Report, RunFacts
 from harness.verify.compare_cases import compare_cases, judge_comparison
+from harness.verify.judge_files import OBSERVER_SUFFIX, JudgeOptions, verify_recordings
 from harness.verify.report_cases import CaseWriter, load_report
-from harness.verify.run import OBSERVER_SUFFIX, JudgeOptions, verify_recordings
 from harness.viewer.build_run import assemble_run, build_run, compare_runs, fill_page, pair_cases
 from harness.viewer.compared import Comparison
 from harness.viewer.copies import unwritable, write_test

@@ -20,7 +20,7 @@ from harness.api.resources.containers import CODE_CALL
 from harness.api.responses import FullItem, filter_item
 from harness.api.tokens import count_words, make_usage
 from harness.api.tools import all_tools, declared_tools, namespace_of
-from harness.contract.rules.request.limits import exceeds_window
+from harness.contract.rules.request.account_limits import exceeds_window
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.json_values import objects_in, omit
 from harness.ending import Ending, failed, incomplete, split_ending

@@ -6,7 +6,7 @@ A turn is taken when a run is created, and again for each answer to its required
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.answers.run_events import RunWriter, complete_step, count_step_usage
+from harness.answers.assistants_run_events import RunWriter, complete_step, count_step_usage
 from harness.api.classic import PROJECT_TYPES
 from harness.api.operations import Cursors, operation, page
 from harness.api.resources import assistants

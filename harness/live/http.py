@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx2
 
-from harness.analysis.retries import asked_delay
+from harness.analysis.find_retries import asked_delay
 from harness.api.http.bodies import decode_answer
 from harness.api.http.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from harness.analysis.client_mistakes.retries import is_out_of_quota
-from harness.analysis.retries import asked_delay
+from harness.analysis.find_retries import asked_delay
 from harness.api.http.dialects import API_ROOTS, FOUNDRY, OPENAI, Upstream, provider_of_host
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.cassettes.format.interaction import Interaction

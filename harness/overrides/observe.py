@@ -16,10 +16,10 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object, as_string
 from harness.core.secret_prefixes import redact, secrets_in_headers
+from harness.verify.judge_files import judge_exchange, read_with_worlds
 from harness.verify.judging.circumstances import enter_day, rebuild_request
 from harness.verify.judging.judge import answer_root, recorded_error
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict, VerdictKind
-from harness.verify.run import judge_exchange, read_with_worlds
 from harness.world.world import World
 
 _PLACE = re.compile(r"events\[\d+\]\.?")

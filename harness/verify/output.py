@@ -10,9 +10,9 @@ from rich.table import Table
 from harness.cassettes.files import printable_path
 from harness.core.exchange import Json
 from harness.core.text import pluralize, shorten
+from harness.verify.judge_files import Tally
 from harness.verify.judging.circumstances import is_host_of
 from harness.verify.judging.verdict import DRIFTS, FINDINGS, UNVERIFIABLE, VerdictKind
-from harness.verify.run import Tally
 
 VERSION = 1
 MAX_SHOWN = 20

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.cassettes.files import printable_path, recording_suffix
+from harness.cassettes.format.har_and_vcr import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.format.serializer import parse_websockets, refuse_newer_format
 from harness.cassettes.format.untrusted import (

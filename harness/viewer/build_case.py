@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import orjson
 
 from harness.analysis.call_ledger import Approval, ApprovalLedger, Call, collect_calls, concerns_approvals
+from harness.analysis.find_retries import find_retries
 from harness.analysis.flow import Flow, FlowStep, build_steps
 from harness.analysis.history.history import History
 from harness.analysis.history.tool_results import ToolResults
 from harness.analysis.lanes import LaneExchange, assign_lanes
-from harness.analysis.retries import find_retries
 from harness.core.exchange import Json, ToolRuns
 from harness.core.json_values import as_object, objects_in, omit
 from harness.core.text import escape_controls, shorten

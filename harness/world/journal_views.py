@@ -8,11 +8,11 @@ from functools import partial
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.call_ledger import collect_calls
 from harness.analysis.collect_replies import Usage, collect_replies, sum_usage
+from harness.analysis.find_retries import Retry, find_retries
 from harness.analysis.flow import Flow, build_flow
 from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, group_by_lane, without_probes
 from harness.analysis.loss import Lost, losses_of
 from harness.analysis.path import Agents, Approvals, Calls, Path, PathOwner, build_path
-from harness.analysis.retries import Retry, find_retries
 from harness.api.costs import find_cost_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange

@@ -10,7 +10,7 @@ import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.call_ledger import CodingRun
 from harness.analysis.client_mistake import check_mistakes
 from harness.analysis.judgement import AllowedMistakes
-from harness.answers.run_events import CitationPlacement
+from harness.answers.assistants_run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization

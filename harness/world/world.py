@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypedDict
 from harness.analysis.call_ledger import ApprovalLedger, CodingRun
 from harness.analysis.judgement import LENIENT, ClientJudgement
 from harness.analysis.path import PathClaim
+from harness.answers.assistants_run_events import CitationPlacement
 from harness.answers.response import finish_response
-from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.api.models import MODELS
 from harness.api.resources.containers import Containers

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.cli.program import REDRAW_SECONDS, progress
-from harness.verify.run import verify_recordings
+from harness.verify.judge_files import verify_recordings
 from tests.support.command_line import Terminal, run_cli
 from tests.support.processes import run as run_child
 from tests.support.recordings import HI, KEY, recorded, write_jsonl

@@ -17,7 +17,7 @@ from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.verify.examples import play_case
-from harness.verify.run import verify_recordings
+from harness.verify.judge_files import verify_recordings
 from harness.world.world import World, WorldOptions
 from tests.support.rule_examples import BODIES, CASES, request_for
 from tests.support.shared import PRESENT, RECORDINGS

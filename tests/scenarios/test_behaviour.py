@@ -11,8 +11,8 @@ from openai import OpenAI
 
 from harness.analysis.client_mistake import client_mistakes_of
 from harness.analysis.client_mistakes import retries
+from harness.analysis.find_retries import Retry
 from harness.analysis.judgement import ClientJudgement
-from harness.analysis.retries import Retry
 from harness.explain.mistakes import see_client
 from harness.faults import Gate, cut, end_stream, http_error, pause, rate_limit, server_error
 from harness.items import message

@@ -17,7 +17,7 @@ from harness.contract.rule_plan import RulePlan
 from harness.core.exchange import Json, Request
 from harness.server.shared_checks import Prepared, prepare
 from harness.verify.examples import EXAMPLE_HEADERS, play_case
-from harness.verify.run import verify_recordings
+from harness.verify.judge_files import verify_recordings
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 from tests.support.rule_examples import BODIES, CASES, request_for

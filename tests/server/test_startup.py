@@ -16,7 +16,7 @@ NEEDED_LATER = (
     *("fastapi", "jsonschema", "starlette"),  # the control plane, the first refusal
     *("websockets", "PIL", "multipart"),
     *("httpx", "httpx2", "vcr", "rich", "openai", "prometheus_client", "opentelemetry"),
-    *("harness.cassettes", "harness.live", "harness.verify.run", "harness.explain.find_causes"),
+    *("harness.cassettes", "harness.live", "harness.verify.judge_files", "harness.explain.find_causes"),
 )
 WHEN_LISTENING = """
 import json, sys

@@ -11,7 +11,7 @@ from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify import output
 from harness.verify.examples import as_recorded
-from harness.verify.run import JudgeOptions, Tally, verify_recordings
+from harness.verify.judge_files import JudgeOptions, Tally, verify_recordings
 from harness.world.route import Turn
 from tests.support.in_process import post
 from tests.support.schemas import assert_conforms

@@ -12,10 +12,10 @@ from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.ending import incomplete
 from harness.items import function_call, mcp_approval_request, message, reasoning, web_search_call
 from harness.verify import output
+from harness.verify.judge_files import judge_exchange
 from harness.verify.judging.verdict import VerdictKind
 from harness.verify.judging.websockets import to_http_interactions
 from harness.verify.read_files import read_recording
-from harness.verify.run import judge_exchange
 from harness.world.world import World
 from tests.contract.evidence.samples.mutate import mutations
 from tests.support.recordings import HI, exchange, judged, recorded, write_jsonl

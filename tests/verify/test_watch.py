@@ -15,7 +15,7 @@ from harness.api.http.dialects import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.items import message
 from harness.server.mock_api import MockApi
-from harness.verify.run import RecordingJudge, Tally
+from harness.verify.judge_files import RecordingJudge, Tally
 from tests.support.recordings import recorded as recorded_by_mock
 from tests.support.servers.live_server import Front, recorded, serving
 

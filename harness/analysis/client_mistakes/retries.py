@@ -12,7 +12,15 @@ from harness.analysis.client_mistake import (
     seen,
     streamed,
 )
-from harness.analysis.retries import RETRYABLE, RequestKey, Retry, asked_delay, counted_retries, failure_of, request_key
+from harness.analysis.find_retries import (
+    RETRYABLE,
+    RequestKey,
+    Retry,
+    asked_delay,
+    counted_retries,
+    failure_of,
+    request_key,
+)
 from harness.core.exchange import Answer, Exchange, Json, answer_error
 from harness.core.json_values import as_object
 

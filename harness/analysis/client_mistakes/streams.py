@@ -13,7 +13,7 @@ from harness.analysis.client_mistake import (
     stalled,
     streamed,
 )
-from harness.analysis.retries import end_of, failure_of
+from harness.analysis.find_retries import end_of, failure_of
 from harness.core.exchange import Exchange
 from harness.core.json_values import as_object
 from harness.core.text import pluralize

@@ -38,7 +38,7 @@ class Interaction:
     `uri` is the URL with its query; a WebSocket has the status 101. `cut` is true if the answer broke off. `origin` is
     the source of evidence (`tools.rule_evidence.cassettes.Origin`), `date` the time of the recording in its recorder's
     format. `notes` are other members that its recorder wrote: its `id`, its `provider`, and flags
-    (`harness.cassettes.format.other_recorders.FLAG_MEMBERS`).
+    (`harness.cassettes.format.har_and_vcr.FLAG_MEMBERS`).
     """
 
     method: str

@@ -15,8 +15,8 @@ import orjson
 
 from harness.api.http import bodies, dialects
 from harness.api.http.bodies import parse_query
+from harness.cassettes.format.har_and_vcr import FLAG_MEMBERS
 from harness.cassettes.format.interaction import Chunk, Interaction
-from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Finding, Json
 from harness.core.json_values import as_object
 

@@ -14,7 +14,7 @@ JSON is indented:
 
 `wire` holds what restores the exact bytes and times: the styles of the JSON (`JSON_STYLES`), the time and size of each
 chunk, and whether the answer was cut. A body that cannot be restored from indented JSON stands as it was sent. The schema is
-`schemas/cassette.json`. Files of other recorders are parsed by `other_recorders`.
+`schemas/cassette.json`. Files of other recorders are parsed by `har_and_vcr`.
 """
 
 import json
@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.api.http.bodies import undo_encodings
+from harness.cassettes.format.har_and_vcr import parse_interaction, parse_interactions
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
-from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
 from harness.cassettes.format.readable_yaml import BlockMapping, OneLineList, dump_yaml
 from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.core.bounded_input import max_yaml_nodes

@@ -12,13 +12,13 @@ from harness.core.registry import import_modules
 
 MODULES = (
     *("http.access", "http.azure", "http.transport", "http.beta", "http.websocket"),
-    *("request.shape", "request.answer", "request.model", "request.effort", "request.capability", "request.limits"),
-    *("request.input_items.content", "request.input_items.media", "request.input_items.images"),
-    *("request.input_items.references", "request.input_items.pairing"),
+    *("request.shape", "request.answer", "request.model", "request.reasoning_and_sampling", "request.capability"),
+    *("request.account_limits", "request.input_items.content", "request.input_items.media"),
+    *("request.input_items.images", "request.input_items.references", "request.input_items.pairing"),
     *("request.input_items.input", "request.tool_definitions.function_schemas", "request.tool_definitions.names"),
     *("request.tool_definitions.tools", "request.tool_definitions.hosted", "request.tool_definitions.drawing"),
-    *("request.tool_definitions.deferred",),
-    *("stored.responses", "stored.threads", "stored.uploads", "stored.files", "stored.vector_stores", "stored.objects"),
+    *("request.tool_definitions.deferred", "stored.responses", "stored.threads", "stored.uploads", "stored.files"),
+    *("stored.containers", "stored.vector_stores", "stored.missing_objects"),
 )
 """The modules that declare rules; rules of one area in order of precedence."""
 

@@ -28,7 +28,7 @@ from typing import Any, TypeVar, get_args
 
 from harness.analysis.judgement import CLIENT_VALUES
 from harness.analysis.receivers import RECEIVER_MISTAKES
-from harness.answers.run_events import CitationPlacement
+from harness.answers.assistants_run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.advice_wording import render_json

@@ -26,9 +26,9 @@ from harness.contract.rule_plan import forget_plans
 from harness.core.dates import start_of_epoch
 from harness.core.exchange import Json, Request
 from harness.verify.compare import differing_error_members
+from harness.verify.judge_files import JudgeOptions, verify_recordings
 from harness.verify.judging.judge import answer_object, recorded_error
 from harness.verify.judging.verdict import AGREEMENTS, Verdict, VerdictKind
-from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.model_facts_met import asked_facts, day_of_answer, shown_facts
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.verify.judge_files import JudgeOptions, Tally, verify_recordings
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.output import count_reasons
-from harness.verify.run import JudgeOptions, Tally, verify_recordings
 from tests.support.shared import FOUNDRY_RECORDINGS, READS_RECORDINGS, RECORDINGS
 from tools.model_facts_met import count_met_facts
 

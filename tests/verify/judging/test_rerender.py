@@ -24,10 +24,10 @@ from harness.items import (
 )
 from harness.items.kind import Item
 from harness.verify import output
+from harness.verify.judge_files import verify_recordings
 from harness.verify.judging.circumstances import rebuild_request
 from harness.verify.judging.rerender import judge_rerendering, make_profile
 from harness.verify.read_files import read_recording
-from harness.verify.run import verify_recordings
 from harness.world.route import Turn
 from harness.world.world import World
 from tests.support.command_line import run_cli

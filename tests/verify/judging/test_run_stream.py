@@ -10,7 +10,7 @@ import pytest
 from harness.contract.rule import RULES
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
 from harness.verify.examples import as_recorded
-from harness.verify.run import Tally
+from harness.verify.judge_files import Tally
 from tests.support.recordings import error, exchange, judged, write_jsonl
 from tests.support.threads import FUNCTION, Desk, path
 

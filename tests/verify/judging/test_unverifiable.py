@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.items import message
-from harness.verify import run
+from harness.verify import judge_files
 from harness.verify.judging import unverifiable
 from harness.verify.judging.unverifiable import MADE_UP
 from tests.support.recordings import HI, OUTPUT, error, exchange, judge, recorded
@@ -246,7 +246,7 @@ class TestAConversation:
 
 
 def test_a_fault_of_the_harness_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "judge", lambda *_: {}["x"])
+    monkeypatch.setattr(judge_files, "judge", lambda *_: {}["x"])
     assert "please report it" in judge(tmp_path, recorded(HI))["unreadable"][0]["message"]
 
 

@@ -14,6 +14,7 @@ from harness.contract.rule import Case
 from harness.core.exchange import Answer
 from harness.items import function_call, message
 from harness.verify.examples import build_request
+from harness.verify.judge_files import Tally
 from harness.verify.judging.unverifiable import ABOUT_CONNECTION
 from harness.verify.judging.verdict import FINDINGS
 from harness.verify.judging.websockets import (
@@ -24,7 +25,6 @@ from harness.verify.judging.websockets import (
     to_recorded,
 )
 from harness.verify.read_files import read_numbered, read_recording
-from harness.verify.run import Tally
 from tests.support.recordings import HI, judged, over_http
 from tests.support.rule_examples import CASES
 from tests.support.tools import functions

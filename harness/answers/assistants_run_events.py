@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import Any, Literal, NamedTuple
 
+from harness.answers.assistants_run_tool_calls import CALL_RENDERERS, build_required_action, join_outputs
 from harness.answers.item_writer import split_into_tokens
-from harness.answers.run_tool_calls import CALL_RENDERERS, build_required_action, join_outputs
 from harness.api.resources.assistants import RUN_START_EVENT, make_event
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from harness.api.operations import FILE_LIST, ITEM_LIST, OBJECT_LIST, OPERATIONS
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import Case, RuleScope, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     ADD_ITEM,
     ADD_MESSAGE,
@@ -19,11 +19,12 @@ from harness.contract.rules.example_requests import (
     STARTED_RUN,
     UPLOAD_FILE,
 )
-from harness.contract.rules.stored.files import CREATE_FILE, UPLOAD_TO_CONTAINER
+from harness.contract.rules.stored.containers import CREATE_FILE, UPLOAD_TO_CONTAINER
 from harness.contract.rules.stored.uploads import COMPLETE, CREATE_UPLOAD, complete, part
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
+SCOPE = RuleScope(area="objects")
 Known = Callable[[Request, WorldView], Container[str]]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.client_mistake import OK, Sending, refused, seen
-from harness.analysis.retries import asked_delay, find_retries
+from harness.analysis.find_retries import asked_delay, find_retries
 from harness.core.exchange import Answer, Exchange, Form, Request
 
 FAILED = Sending(0, refused(503), body={"input": "hi", "instructions": "It is 10:41:07.", "metadata": {"try": "1"}})

@@ -10,10 +10,10 @@ import pytest
 
 from harness.core.errors import HarnessError
 from harness.verify import remember
+from harness.verify.judge_files import tally_verdicts
 from harness.verify.judging.judge import judge as verdicts
 from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.verify.read_files import read_recording
-from harness.verify.run import tally_verdicts
 from harness.world.world import World
 from tests.support.recordings import HI, judge, judged, recorded, write_jsonl
 
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_is_reported_with_the_recordings_that_it_may_have_jud
             yield from islice(super().map(judge, *columns), 1)
             raise BrokenProcessPool
 
-    monkeypatch.setattr("harness.verify.run.ProcessPoolExecutor", DyingPool)
+    monkeypatch.setattr("harness.verify.judge_files.ProcessPoolExecutor", DyingPool)
     for number in range(3):
         write_jsonl(tmp_path, recorded(HI), f"{number}.jsonl")
     with pytest.raises(HarnessError, match=r"judging .*/1\.jsonl or one of the 2 after it\. Judge it alone"):

@@ -15,6 +15,8 @@ from harness.core.exchange import Json, Request
 from harness.ending import WINDOW_EXCEEDED
 from harness.items.transcript import input_items
 
+SCOPE = RuleScope(area="limits")
+
 
 @rule(
     bad_request(
