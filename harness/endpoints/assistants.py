@@ -1,6 +1,7 @@
 """`/assistants`: create, list, retrieve, update and delete."""
 
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import Cursors, operation
+from harness.api.pages import page
 from harness.api.resources import assistants
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall

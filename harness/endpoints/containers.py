@@ -3,7 +3,8 @@
 from typing import Any
 
 from harness.api.http.multipart import sent_file
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import Cursors, operation
+from harness.api.pages import page
 from harness.core.exchange import Answer, Request
 from harness.world.api_call import ApiCall
 

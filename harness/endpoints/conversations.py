@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from harness.answers.response import render_input_items
 from harness.api import responses
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import ITEM_LIST, Cursors, list_object, operation, page
+from harness.api.operations import ITEM_LIST, Cursors, operation
+from harness.api.pages import list_object, page
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation

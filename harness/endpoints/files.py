@@ -2,7 +2,8 @@
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
-from harness.api.operations import FILE_LIST, Cursors, operation, page
+from harness.api.operations import FILE_LIST, Cursors, operation
+from harness.api.pages import page
 from harness.api.resources.files import join_parts, new_upload
 from harness.core.exchange import Answer, Json, OnDisk
 from harness.world.api_call import ApiCall

@@ -8,7 +8,8 @@ from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import ITEM_LIST, Cursors, operation, page
+from harness.api.operations import ITEM_LIST, Cursors, operation
+from harness.api.pages import page
 from harness.api.responses import filter_page, filter_stored_items
 from harness.api.tokens import estimate_settings_tokens, make_usage
 from harness.core.exchange import Answer, Json, Request

@@ -8,7 +8,8 @@ from typing import Any
 
 from harness.answers.assistants_run_events import RunWriter, complete_step, count_step_usage
 from harness.api.classic import PROJECT_TYPES
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import Cursors, operation
+from harness.api.pages import page
 from harness.api.resources import assistants
 from harness.api.resources.assistants import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import Cursors, operation
+from harness.api.pages import page
 from harness.api.resources import assistants
 from harness.api.resources.assistants import Thread
 from harness.core.exchange import Answer, Json

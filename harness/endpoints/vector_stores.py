@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import Cursors, operation
+from harness.api.pages import page
 from harness.api.resources.files import (
     FileBatch,
     VectorStore,

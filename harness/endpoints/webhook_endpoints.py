@@ -1,6 +1,7 @@
 """`/webhook_endpoints`: create, list, retrieve, update and delete receivers of events, and rotate their secrets."""
 
-from harness.api.operations import Cursors, operation, page
+from harness.api.operations import Cursors, operation
+from harness.api.pages import page
 from harness.contract.schema import load
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall

@@ -6,7 +6,8 @@ from hashlib import sha1
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.api.operations import operation, page
+from harness.api.operations import operation
+from harness.api.pages import page
 from harness.api.project_types import PROJECT_ERROR_FORM
 from harness.contract.rule import Case, WorldView
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
