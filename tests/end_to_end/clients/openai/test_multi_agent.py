@@ -109,7 +109,8 @@ def told(connection: Any, last: str) -> list[Any]:
     """Return the events up to one of this type."""
     events: list[Any] = []
     while not events or events[-1].type != last:
-        events.append(connection.recv())
+        events.append(event := connection.recv())
+        assert event.type == last or not event.type.endswith(("failed", "error"))  # nothing would follow
     return events
 
 
@@ -203,10 +204,11 @@ class TestOverAWebSocket:
             assert final_text(told(connection, "response.completed")[-1].response) == "Take Beta."
 
     def test_an_output_of_no_call_is_refused(self, mock: Mock, client: openai.OpenAI) -> None:
-        mock.script([CALLS[0], completed(awaits_outputs=True)])
-        with mock.refuses("output_needs_call"), client.beta.responses.connect(extra_headers=HEADERS) as connection:
+        mock.script([CALLS[0], completed(awaits_outputs=True)], message("ok"))
+        with mock.refuses("inject_call_unknown"), client.beta.responses.connect(extra_headers=HEADERS) as connection:
             create(connection)
             id = told(connection, "response.output_item.done")[0].response.id
             inject(connection, id, "call_1", "call_9")
-            assert told(connection, "error")[0].type == "response.inject.created"
-            assert connection.recv().type == "response.completed"
+            assert told(connection, "response.inject.failed")[0].error.code == "invalid_input"
+            inject(connection, id, "call_1")
+            told(connection, "response.completed")
