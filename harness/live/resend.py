@@ -57,7 +57,7 @@ from harness.verify.read_files import read_recording
 from harness.world.world import World
 
 SOCKET_OVERLAPS = "it was sent over a WebSocket on which requests overlap"
-SOCKET_STEERED = "it was sent over a WebSocket on which responses are steered"
+SOCKET_STEERED = "it was sent over a WebSocket on which open responses are steered or get outputs"
 SOCKET_WITHOUT_RESPONSE = "it was sent over a WebSocket and started no response"
 SOCKET_BREAKS_OFF = "its answer over a WebSocket is cut off in the recording"
 UNSENDABLE_FLAGS = ("no_request", "cut", "sanitized")
@@ -158,7 +158,7 @@ def _sendable_events(
 
 def _explain_entangled(events: Sequence[SocketExchange]) -> str:
     """Explain why the events of a WebSocket cannot be sent one after the other; empty if they can."""
-    if any(event.is_steering for event in events):
+    if any(event.is_intervention for event in events):
         return SOCKET_STEERED
     return "" if all(event.is_settled for event in events[:-1]) else SOCKET_OVERLAPS
 

@@ -228,7 +228,7 @@ TOO_OLD = {"type": "error", "status": 400, "error": {"code": "websocket_connecti
         (lambda: connection(overlapping()), "2 left out: it was sent over a WebSocket on which requests overlap"),
         (
             lambda: connection(talked(create(model="gpt-6-astra"), STEER)),
-            "2 left out: it was sent over a WebSocket on which responses are steered",
+            "2 left out: it was sent over a WebSocket on which open responses are steered or get outputs",
         ),
         (
             lambda: connection(talked(create())[:-2], cut=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ AUTH = {"authorization": f"Bearer {KEY}"}
 
 
 class Socket:
-    """Sends events over one connection; `of` is another connection of the same World."""
+    """Sends events over one connection with these headers; `of` is another connection of the same World."""
 
-    def __init__(self, of: Socket | None = None, **account: Any) -> None:
+    def __init__(self, of: Socket | None = None, headers: Mapping[str, str] = AUTH, **account: Any) -> None:
         self.client = of.client if of else Client(**account)
         self.mock, self.world = self.client.mock, self.client.world
-        session = self.client.api.open_session(ReceivedRequest("GET", "/v1/responses", AUTH))
+        session = self.client.api.open_session(ReceivedRequest("GET", "/v1/responses", {**headers, **AUTH}))
         assert isinstance(session, SocketSession)
         self.session = session
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path, root_of
 from harness.api.operations import Operation, find_operation
+from harness.api.responses import MULTI_AGENT_BETA
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rules.http.beta import ASSISTANTS_V2
 from harness.core.dates import day_of_recording
@@ -91,11 +92,11 @@ def _end_of_model(world: World, recorded: Recorded) -> str:
     return "" if not ends or is_gone else min(ends)
 
 
-DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
+DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": f"{ASSISTANTS_V2}, {MULTI_AGENT_BETA}"}
 """Headers that recorders leave out: access is never judged."""
 _READ_HEADERS: Mapping[str, re.Pattern[str]] = {
     "content-type": re.compile(r"\w+/\w"),
-    "openai-beta": re.compile(r".*assistants=v\d"),
+    "openai-beta": re.compile(r".*\w=v\d"),
     "foundry-features": re.compile(r"\w+=\w"),
     "x-ms-user-identity": re.compile("."),
 }

@@ -1,7 +1,8 @@
 """Converts an interaction to the exchanges that are judged: HTTP is one exchange, a WebSocket one for each response.
 
 A `response.create` and the events of its stream are an exchange with `POST /responses`. A response without such an
-event (to a warm-up, to steering) is an exchange without a known request. Events about steering belong to no response.
+event (to a warm-up, to steering) is an exchange without a known request. Events about steering and about injected
+outputs belong to no response.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ import orjson
 
 from harness.api.http.bodies import load_json
 from harness.api.http.dialects import Upstream
-from harness.api.responses import CREATE_EVENT, END_EVENTS, STEER_EVENT
+from harness.api.responses import CREATE_EVENT, END_EVENTS, INJECT_EVENT, STEER_EVENT
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.cassettes.format.messages import encode_body
 from harness.cassettes.format.recorded import Recorded, parse_recorded
@@ -26,7 +27,9 @@ from harness.verify.judging.rerender import UNORDERED_EVENTS
 
 DEFAULT_REFUSAL_STATUS = 400
 """The status of an error event without one; errors about steering never have one."""
-_STEERING_FAILED = f"{STEER_EVENT}.failed"
+_INTERVENTIONS = (STEER_EVENT, INJECT_EVENT)
+"""The client events about a response that is open; the types of the events that answer one begin with its type."""
+_FAILURES = ("error", *(f"{kind}.failed" for kind in _INTERVENTIONS))
 
 
 @dataclass(slots=True)
@@ -34,7 +37,8 @@ class SocketExchange:
     """A client event and the server events that answer it; `event` is empty if `text` is not a JSON object.
 
     Unlike an Exchange or a Recorded, which are built from it once it is settled, it grows while frames arrive.
-    `is_settled` is True once the outcome is known: the response ended, the event was refused, or steering was answered.
+    `is_settled` is True once the outcome is known: the response ended, the event was refused, or an intervention was
+    answered.
     """
 
     text: str = ""
@@ -43,9 +47,9 @@ class SocketExchange:
     is_settled: bool = False
 
     @property
-    def is_steering(self) -> bool:
-        """Whether the client event is a `response.steer`."""
-        return self.event.get("type") == STEER_EVENT
+    def is_intervention(self) -> bool:
+        """Whether the client event is about an open response: `response.steer`, `response.inject`."""
+        return self.event.get("type") in _INTERVENTIONS
 
     @property
     def is_request(self) -> bool:
@@ -66,7 +70,7 @@ class SocketExchange:
     def answer(self) -> Answer:
         """The equivalent HTTP answer: the error, else the last state of the response; status 0 without any event."""
         for event in self.events:
-            if event.get("type") in ("error", _STEERING_FAILED):
+            if event.get("type") in _FAILURES:
                 return _build_refusal(event)
         responses = (event["response"] for event in reversed(self.events) if isinstance(event.get("response"), dict))
         return Answer(200, next(responses, self.events[0])) if self.events else Answer(0)
@@ -75,7 +79,9 @@ class SocketExchange:
         """Add a server event to the answer."""
         kind = str(event.get("type"))
         self.events.append(event)
-        self.is_settled |= kind == "error" or (kind.startswith(STEER_EVENT) if self.is_steering else kind in END_EVENTS)
+        self.is_settled |= kind == "error" or (
+            kind.startswith(_INTERVENTIONS) if self.is_intervention else kind in END_EVENTS
+        )
 
 
 def _build_refusal(event: Json) -> Answer:
@@ -105,7 +111,7 @@ class SocketLog:
         """Add an event that the client sent."""
         event = parse_event(text)
         self.parts.append(SocketExchange(text, event))
-        if event.get("type", CREATE_EVENT) != STEER_EVENT:
+        if not self.parts[-1].is_intervention:
             self._lanes[stream_id(event)] = self.parts[-1]
         return self.parts[-1]
 
@@ -117,8 +123,9 @@ class SocketLog:
 
     def _find_exchange(self, event: Json) -> SocketExchange:
         """Find the pair to which a server event belongs."""
-        if str(event.get("type")).startswith(f"{STEER_EVENT}."):
-            return next((part for part in reversed(self.parts) if part.is_steering), self.parts[-1])
+        kind = str(event.get("type")).rpartition(".")[0]
+        if kind in _INTERVENTIONS:
+            return next((part for part in reversed(self.parts) if part.event.get("type") == kind), self.parts[-1])
         known = self._lanes.get(stream_id(event))
         return known if known and not known.is_settled else self.parts[-1]
 
@@ -217,7 +224,7 @@ def _group_by_response(interaction: Interaction) -> list[SocketExchange]:
             and open_exchange
             and event
             and not open_exchange.is_settled
-            and not kind.startswith(STEER_EVENT)
+            and not kind.startswith(_INTERVENTIONS)
         ):
             open_exchange.add_event(event)
     return begun

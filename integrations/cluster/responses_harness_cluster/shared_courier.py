@@ -74,7 +74,7 @@ class SharedCourier:
     async def delivered(self, world: World) -> list[WebhookDelivery]:
         """Deliver what is due, wait for other servers' attempts, and return all deliveries so far."""
         key = world.api_key
-        while (webhooks := world.webhooks) and (webhooks.taken or webhooks.may_take(world.now)):
+        while (webhooks := world.webhooks) and (webhooks.in_progress or webhooks.may_take(world.now)):
             self.wake(world)
             # Another server may be delivering, which only the log shows, so look again.
             await asyncio.wait([self._tasks[key]]) if key in self._tasks else await asyncio.sleep(LOOK_SECONDS)
@@ -114,8 +114,8 @@ class SharedCourier:
         webhooks, now = world.webhooks, asyncio.get_running_loop().time()
         assert webhooks is not None
         known, overdue = self._since.get(world.api_key, {}), []
-        since = self._since[world.api_key] = {name: known.get(name, now) for name in webhooks.taken}
-        for name, (_, endpoint) in webhooks.taken.items():
+        since = self._since[world.api_key] = {name: known.get(name, now) for name in webhooks.in_progress}
+        for name, (_, endpoint) in webhooks.in_progress.items():
             # Its server was killed, or has lost the store: any other ends the wait in its place.
             if name not in self._own and now - since[name] > endpoint.timeout + LEASE_SECONDS:
                 overdue.append(LoggedRequest(RECORD, path=world.api_key, session=name))
@@ -166,8 +166,8 @@ def apply_to_webhooks(world: World | None, request: LoggedRequest) -> tuple[DueD
         taken = webhooks.take(request.session, world.now)
     elif request.kind == HURRY:
         webhooks.hurry(int(request.session), world.now)
-    elif request.session in webhooks.taken:
-        webhooks.record_taken(request.session, _read_delivery(request.raw, *webhooks.taken[request.session]))
+    elif request.session in webhooks.in_progress:
+        webhooks.record_taken(request.session, _read_delivery(request.raw, *webhooks.in_progress[request.session]))
     if world.courier:
         world.courier.wake(world)
     return taken

@@ -208,7 +208,7 @@ def test_what_came_of_an_attempt_is_recorded_once(world: World) -> None:
     [made] = webhooks_of(world).deliveries
     assert (made.response, made.status, made.error) == ("resp_1", None, SERVER_ENDED)
     apply_to_webhooks(world, LoggedRequest(TAKE, session="other's"))
-    assert [due.event.response for due, _ in webhooks_of(world).taken.values()] == ["resp_2"]
+    assert [due.event.response for due, _ in webhooks_of(world).in_progress.values()] == ["resp_2"]
 
 
 def test_a_record_is_read_as_it_was_made(world: World) -> None:

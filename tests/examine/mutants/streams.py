@@ -182,4 +182,4 @@ swallows(
     lambda seen, problem: is_cut(problem) and not is_text(seen) and not seen[-1]["type"].endswith(".delta"),
 )
 http_mutant("streams/bytes", STREAMED, read_lines=text_in_pieces)
-impatient("streams/short-stall", STREAMED, 0.3)
+impatient("streams/short-stall", STREAMED, 0.45)  # a busy machine may take long for a byte

@@ -167,18 +167,19 @@ def test_what_the_connection_refuses_is_not_held_against_the_request(tmp_path: P
     assert (tally.is_clean, tally.reasons["refusals.unverifiable", ABOUT_CONNECTION]) == (True, 1)
 
 
-def played(case: Case) -> list[Frame]:
-    """Return what goes over the connection of an example of a rule."""
-    socket, frames, before = Socket(), list[Frame](), list[Any]()
+def played(case: Case) -> Interaction:
+    """Return the recorded connection of an example of a rule."""
+    headers = next((step.headers for step in (*case.before, case) if step.headers), {})
+    socket, frames, before = Socket(headers=headers), list[Frame](), list[Any]()
     socket.mock.script(*case.turns, *([message("ok")] * 40))
     for step in (*case.before, case):
         socket.world.account = step.account or socket.world.account
         socket.mock.skip(step.skip or 0)
         body = build_request(step, before).body
         frames += frames_of(CLIENT, body.decode("utf-8", "replace"))
-        frames += frames_of(SERVER, *socket.send(body))
+        frames += frames_of(SERVER, *socket.session.receive(body))
         before.append(socket.journal[-1].answer)
-    return frames
+    return connection(*frames, headers=headers)
 
 
 @pytest.mark.slow
@@ -187,7 +188,7 @@ def test_no_example_of_a_rule_about_websockets_is_a_false_alarm(tmp_path: Path) 
         case for case in CASES if all((step.on or "").startswith("WS") for step in (*case.before, case)) and case.body
     ]
     assert len(over_sockets) > 20
-    tally = tally_of(tmp_path, *(connection(*played(case)) for case in over_sockets))
+    tally = tally_of(tmp_path, *map(played, over_sockets))
     assert {finding: list(tally.entries(finding)) for finding in FINDINGS if tally.counts[finding]} == {}
 
 
@@ -286,6 +287,14 @@ def test_an_error_says_its_status_its_members_and_its_headers(event: Any, answer
     assert part.answer == answer
 
 
+def test_events_about_injected_outputs_are_no_events_of_the_response() -> None:
+    inject = {"type": "response.inject", "response_id": "resp_1", "input": []}
+    failed = {"type": "response.inject.failed", "response_id": "resp_1", "error": {"code": "c"}}
+    created, injected = parts((">", CREATE), server_event("created"), (">", inject), ("<", failed), DELTA)
+    assert [event["type"] for event in created.events] == ["response.created", DELTA[1]["type"]]
+    assert (injected.is_settled, injected.answer) == (True, Answer(400, {"error": {"code": "c"}}))
+
+
 def test_steering_is_answered_by_the_events_about_it_while_the_response_goes_on() -> None:
     created, steered = parts(
         (">", CREATE),
@@ -297,7 +306,7 @@ def test_steering_is_answered_by_the_events_about_it_while_the_response_goes_on(
         server_event("created", "resp_2"),
     )
     assert [event["type"] for event in created.events][-1] == "response.completed"
-    assert (steered.is_steering, steered.is_settled, steered.answer.body) == (True, True, {"id": "resp_2"})
+    assert (steered.is_intervention, steered.is_settled, steered.answer.body) == (True, True, {"id": "resp_2"})
 
 
 def test_steering_that_fails_is_a_refusal() -> None:
