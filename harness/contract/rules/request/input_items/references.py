@@ -1,9 +1,10 @@
-"""Items that refer to stored items: references, ids, encrypted content, reasoning and the items after it.
+"""Items that refer to stored items: references, ids, encrypted content.
 
 A referenced item must be stored, an id unique; the API stores the pairs of reasoning and what followed it by item id.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 
 from harness.api.encrypted_content import (
     OTHER_ITEM,
@@ -13,9 +14,8 @@ from harness.api.encrypted_content import (
     make_encrypted_content,
     rejection_reason,
 )
-from harness.api.http.dialects import AZURE, OPENAI
+from harness.api.http.dialects import OPENAI
 from harness.api.models import Model
-from harness.contract.phrasing import invalid_type
 from harness.contract.rule import (
     TRANSCRIPT_MEMBERS,
     Case,
@@ -28,16 +28,14 @@ from harness.contract.rule import (
     reported,
     rule,
 )
-from harness.contract.rules.example_requests import ASK, CALL, CREATE_CONVERSATION, HI, OUTPUT
-from harness.contract.rules.request.shape import PROBED
+from harness.contract.rules.example_requests import ASK, CALL, HI, OUTPUT
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
-from harness.core.json_values import as_string, objects_in
-from harness.ending import completed, incomplete
-from harness.items import function_call, message, reasoning
+from harness.items import message, reasoning
 from harness.items.transcript import Transcript
 
 SCOPE = RuleScope(when=TRANSCRIPT_MEMBERS)
+_MADE_BY_THE_API = re.compile(r"msg_[0-9a-f]{32,}")
 _MADE_UP: list[Json] = [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]
 
 _STORE_HINT = (
@@ -45,16 +43,11 @@ _STORE_HINT = (
     "your input."
 )
 _REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
-_REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
-_REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
-_ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
-_KEEP = Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations")
-_GO_ON, _AGAIN = {"role": "user", "content": "go on"}, {"role": "user", "content": "again"}
-_THOUGHT, _SAID = ({"type": "item_reference", "id": f"{{0.output.{index}.id}}"} for index in range(2))
-_ENCRYPTED = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
+THOUGHT = {"type": "item_reference", "id": "{0.output.0.id}"}
 
 
-def _reasoned(*steps: Example, first: Json | None = None) -> Case:
+def reasoned(*steps: Example, first: Json | None = None) -> Case:
     """Make a case after a response that thought and answered."""
     return after(first or ASK, *steps, turns=_REASONED_MESSAGE_TURN)
 
@@ -76,7 +69,7 @@ def _reasoning_body(id: str | None, ciphertext: str) -> Json:
         ("msg_x", ""): [{"type": "item_reference", "id": "msg_x"}],
         ("rs_x", _STORE_HINT): {"store": False, "input": [{"type": "item_reference", "id": "rs_x"}, HI]},
     },
-    accepts=[after(ASK, [_THOUGHT])],
+    accepts=[after(ASK, [THOUGHT])],
     fix="Refer only to items of stored responses; with `store: false` send the items themselves.",
 )
 def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
@@ -92,7 +85,7 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     rejects={
         "fc_1": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT],
         "rs_1": [{"type": "reasoning", "id": "rs_1", "summary": []}] * 2,
-        "{0.output.0.id}": after(ASK, {"previous_response_id": "{0.id}", "input": [_THOUGHT, HI]}),
+        "{0.output.0.id}": after(ASK, {"previous_response_id": "{0.id}", "input": [THOUGHT, HI]}),
     },
     accepts=[
         [CALL, OUTPUT, {**CALL}, {**OUTPUT}],
@@ -133,16 +126,18 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     accepts=[
         [{**item, "id": f"msg_{index}"} for index, item in enumerate(_MADE_UP)],
         [{**HI, "id": "msg_made_up"}, {**HI, "id": "msg_made_up"}],
+        [{**item, "id": f"msg_{0:048x}"} for item in _MADE_UP],
     ],
     fix="Send messages that the API did not make without an `id`.",
 )
 def duplicate_made_up_id(world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """Messages of the assistant may not share an id, even one that this key never stored.
+    """Messages of the assistant may not share an id that the client made up, such as `msg_123`.
 
-    Until May 2026 they could: posit-dev/chatlas, recorded from 2025-12-30 to 2026-05-06.
+    Until May 2026 they could: posit-dev/chatlas, recorded from 2025-12-30 to 2026-05-06. Of answers that were not stored,
+    whose ids have the API's form, no refusal is known.
     """
     ids = [item["id"] for item in transcript.added if item.get("role") == "assistant" and item.get("id")]
-    own = [id for id in ids if id not in world.store.items]
+    own = [id for id in ids if id not in world.store.items and not _MADE_BY_THE_API.fullmatch(id)]
     yield from ({"id": id} for index, id in enumerate(own) if id in own[:index])
 
 
@@ -153,10 +148,10 @@ def duplicate_made_up_id(world: WorldView, transcript: Transcript) -> Iterator[J
     items="reasoning",
     rejects={
         ("rs_x", ""): [{"type": "reasoning", "id": "rs_x", "summary": []}, HI],
-        ("{0.output.0.id}", _STORE_HINT): _reasoned(
+        ("{0.output.0.id}", _STORE_HINT): reasoned(
             {
                 "store": False,
-                "input": [_REPLAYED, {"role": "assistant", "id": "{0.output.1.id}", "content": "Hi."}, HI],
+                "input": [REPLAYED, {"role": "assistant", "id": "{0.output.1.id}", "content": "Hi."}, HI],
             },
             first={"input": "hi", "store": False},
         ),
@@ -240,7 +235,7 @@ _CIPHERTEXT, _FOREIGN_CIPHERTEXT = (
             _reasoning_body("{0.output.0.id}", "my cipher"),
             turns=([reasoning(encrypted_content="my cipher"), message("Hi.")],),
         ),
-        _reasoned(
+        reasoned(
             _reasoning_body("{0.output.0.id}", "{0.output.0.encrypted_content}"),
             first={"model": "gpt-5", "input": "hi", "store": False, "include": ["reasoning.encrypted_content"]},
         ),
@@ -264,159 +259,3 @@ def encrypted_content_invalid(world: WorldView, transcript: Transcript, family: 
             and not (withholds and reason == OTHER_ORGANIZATION and item["type"] == "reasoning")
         ):
             yield {"which": f"for item {id}" if id else f"{text[:4]}...{text[-4:]}", "reason": reason}
-
-
-SCOPE = RuleScope(area="reasoning")
-
-
-@rule(
-    invalid_type("{path}", "one of 'minimal', 'low', 'medium', or 'high'", "an integer"),
-    PROBED,
-    rejects={"reasoning.effort": {"reasoning": {"effort": 5}}},
-    accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],
-    fix="Use one of the listed values.",
-)
-def effort_number() -> None:
-    """`reasoning.effort` is a word; a number is refused with the list of the first models."""
-
-
-def _after_reasoning_only(request: Json) -> Iterator[Case]:
-    """Yield a request after a response whose whole output was reasoning: incomplete, then completed."""
-    for ending in (incomplete(), completed()):
-        yield after(ASK, request, turns=([reasoning("**Cut**"), ending],))
-
-
-@rule(
-    bad_request("Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
-    recorded("pydantic/pydantic-ai: refused by gpt-5", "2025-09-12"),
-    recorded(
-        "pydantic/pydantic-ai: taken by o3-mini, before a user's message and before its answer without id",
-        "2025-09-05",
-    ),
-    reported(
-        "https://github.com/openai/openai-agents-python/issues/1611: of a chain whose last response is not shown",
-        "2025-08-29",
-    ),
-    reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
-    reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
-    reported(
-        "https://github.com/openai/openai-agents-python/pull/3352: both of a conversation, the message without its id",
-        "2026-05-11",
-    ),
-    reported(
-        "https://github.com/openai/openai-node/issues/1791: o4-mini takes all items back, also when its output was "
-        "reasoning only",
-        "2026-03-24",
-    ),
-    reported(
-        "https://github.com/experientiallabs/experiential/pull/763: responses that end incomplete can be continued",
-        "2026-09-03",
-    ),
-    reported(
-        "a public probe of gpt-5-nano and gpt-5.4-mini: `store: false`, reasoning by its ciphertext is taken before the "
-        "next user's message, and last",
-        "2026-09-10",
-    ),
-    when=TRANSCRIPT_MEMBERS,
-    rejects={"{0.output.0.id}": _reasoned([_THOUGHT, _AGAIN])},
-    accepts=[
-        *_after_reasoning_only({"previous_response_id": "{0.id}", "input": "go on"}),
-        *_after_reasoning_only({"input": [_THOUGHT, _GO_ON]}),
-        *_after_reasoning_only({"input": [_GO_ON, _THOUGHT]}),
-        _reasoned(
-            {**_ENCRYPTED, "input": [{**_REPLAYED, "encrypted_content": "{0.output.0.encrypted_content}"}, _GO_ON]},
-            first={**_ENCRYPTED, "input": "hi"},
-        ),
-        [{"type": "reasoning", "summary": []}, HI],
-        _reasoned([_THOUGHT, _SAID, _AGAIN]),
-        after(ASK, [_THOUGHT, CALL, OUTPUT], turns=_REASONED_CALL_TURN),
-        _reasoned(_KEEP, {"conversation": "{1.id}", "input": "again"}),
-        _reasoned(_KEEP, [_REPLAYED, _ANSWER, _AGAIN]),
-        _reasoned({"model": "o3-mini", "input": [_THOUGHT, _AGAIN]}, first={"model": "o3-mini", "input": "hi"}),
-    ],
-    fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
-)
-def reasoning_without_follower(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """A stored reasoning item must be followed directly by the item that followed it: its `id`, or a call's `call_id`.
-
-    Once both were added to a conversation, that may be the item that was added after it, or a message with its text.
-    Reasoning that ended its response had no follower and needs none; reasoning without id, or with an id that this key
-    never stored, is not checked. o3-mini needs no follower.
-    """
-    # Most keys have stored no reasoning: skip walking their items.
-    if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
-        return
-    for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
-        followers = world.store.follower_of.get(item["id"], ()) if item.get("id") else ()
-        stored = [world.store.items.get(id, {}) for id in followers]
-        if stored and not (_is_same_item(next_item, stored[0]) or _is_any_replay(next_item, stored[1:])):
-            yield {"id": item["id"]}
-
-
-def _is_same_item(item: Json, stored: Json) -> bool:
-    if not stored or item.get("id") == stored["id"]:
-        return bool(stored)
-    called = (item.get("type"), item.get("call_id"))
-    return bool(item.get("call_id")) and called == (stored["type"], stored.get("call_id"))
-
-
-def _is_any_replay(item: Json, stored: Sequence[Json]) -> bool:
-    """Return whether a sent item is one of these from conversations; for a message, its text suffices."""
-    return any(
-        _is_same_item(item, added) or (not item.get("id") and _read_message(item) == _read_message(added) != ("", []))
-        for added in stored
-    )
-
-
-def _read_message(item: Json) -> tuple[str, list[str]]:
-    content = item.get("content")
-    texts = [content] if isinstance(content, str) else [as_string(part.get("text")) for part in objects_in(content)]
-    return as_string(item.get("role")), texts
-
-
-@rule(
-    bad_request(
-        "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
-    ),
-    reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
-    reported("public reports of three more origins", "2026-09"),
-    when=TRANSCRIPT_MEMBERS,
-    rejects={("{0.output.1.id}", "message", "{0.output.0.id}"): _reasoned([_SAID, _AGAIN])},
-    accepts=[[{"role": "assistant", "id": "msg_never", "content": "x"}, HI]],
-    fix="Send the reasoning item before it, or the item without its id.",
-)
-def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """An item that followed a stored reasoning item needs it, directly before it.
-
-    The link is the item's id: without one, or with an id that this key never stored, nothing is required.
-    """
-    if not world.store.reasoning_of:
-        return
-    for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=False):
-        needed = world.store.reasoning_of.get(item["id"]) if item.get("id") else None
-        if needed and before.get("id") != needed:
-            yield {"id": item["id"], "type": item["type"], "reasoning": needed}
-
-
-@rule(
-    bad_request("Invalid item", "item", "invalid_item"),
-    reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
-    reported("https://github.com/openai/openai-agents-python/pull/3352: accepted with an id", "2026-05-11"),
-    assumed("that a conversation created with items gets the same error"),
-    on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
-    dialects=(OPENAI, AZURE),
-    rejects=[
-        after(
-            CREATE_CONVERSATION,
-            Case({"items": [{"type": "reasoning", "summary": []}, _ANSWER]}, on="POST /conversations/{0.id}/items"),
-        )
-    ],
-    accepts=[Case({"items": [{"type": "reasoning", "id": "rs_1", "summary": []}, _ANSWER]}, on="POST /conversations")],
-    fix="Add the reasoning item with its id or its encrypted content, or leave it out.",
-)
-def reasoning_unidentified(request: Request) -> bool:
-    """Conversations refuse a reasoning item with neither `id` nor `encrypted_content`."""
-    return any(
-        item.get("type") == "reasoning" and not (item.get("id") or item.get("encrypted_content"))
-        for item in objects_in(request.body.get("input"))  # where rules read the `items` of a conversation
-    )
