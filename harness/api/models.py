@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from harness.api.model_facts import find_shutdown, read_table, refused_tools
 from harness.core.dates import CONTRACT_DATE
+from harness.core.registry import MAX_COMPARED
 from harness.core.text import count_shared
 
 _WORD = re.compile(r"[A-Za-z]+")
@@ -314,3 +315,11 @@ def is_nonexistent_model(name: str) -> bool:
     return bool(
         not name or name in read_table()["nonexistent"] or is_of_other_vendor(name) or _INVENTED_NAME.fullmatch(name)
     )
+
+
+def suggest_model(name: str) -> str:
+    """Return `; did you mean x?` for a name that is near one of the table's, else nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name[:MAX_COMPARED], MODELS, 1, cutoff=0.9)
+    return f"; did you mean {near[0]}?" if near else ""

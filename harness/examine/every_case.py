@@ -59,7 +59,7 @@ def _holds(sent: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict):
         return isinstance(sent, dict) and all(_holds(sent.get(name), value) for name, value in wanted.items())
     if isinstance(wanted, list | tuple):
-        return isinstance(sent, list) and all(any(_holds(each, value) for each in sent) for value in wanted)
+        return isinstance(sent, list) and all(any(_holds(part, value) for part in sent) for value in wanted)
     return bool(sent == wanted)
 
 
@@ -101,7 +101,7 @@ def _added_items(body: Json) -> list[Json]:
 
 
 def _find_wrong_outputs(seen: ObservedRun) -> Iterator[str]:
-    """Yield the outputs that are not what the tool of their call returned, where each run has one output."""
+    """Yield outputs other than what the tool of the call returned, if there is one output for each run."""
     ran = Counter(run.name for run in seen.executions)
     for tool in seen.task.tools:
         got = [read_output(value) for call in seen.mock.calls if call.name == tool.name for _, value in call.outputs]

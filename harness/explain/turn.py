@@ -116,9 +116,9 @@ def is_same_request(exchange: Exchange, request: Request) -> bool:
 def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
     """Find the newest exchange before `number` that answered the same request, or failed it as scripted."""
     asked = (request.method, request.path, request.body)
-    answered = (one for one in reversed(world.exchanges) if one.status < 400 or one.answer.expected)
-    earlier = (exchange for exchange in answered if exchange.number < number)
-    sent = ((exchange, exchange.request) for exchange in earlier)
+    earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number)
+    answered = (exchange for exchange in earlier if exchange.status < 400 or exchange.answer.expected)
+    sent = ((exchange, exchange.request) for exchange in answered)
     return next((exchange for exchange, before in sent if (before.method, before.path, before.body) == asked), None)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeVar
 
 from harness.analysis.client_mistake import CLIENT_MISTAKES
@@ -17,11 +16,10 @@ from harness.analysis.flow import NO_MESSAGES, SequenceDiagram
 from harness.analysis.loss import LOSSES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.http.dialects import OPENAI
-from harness.api.models import MODELS
+from harness.api.models import suggest_model
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
 from harness.core.json_values import as_object, omit
-from harness.core.registry import MAX_COMPARED
 from harness.core.secret_prefixes import redact
 from harness.core.text import pluralize, quote
 from harness.explain.cause import (
@@ -102,11 +100,6 @@ def count_unknown_models(world: World) -> Counter[str]:
     return Counter({sanitize_value(name): counted[name] for name in unknown})
 
 
-def _suggest_model(name: str) -> str:
-    near = get_close_matches(name[:MAX_COMPARED], MODELS, 1, cutoff=0.9)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def merge_unknown_models(counts: Iterable[UnknownModels]) -> Counter[str]:
     """Add up the counts of several runs."""
     merged: Counter[str] = Counter()
@@ -119,7 +112,7 @@ def unknown_model_lines(counts: UnknownModels) -> list[str]:
     """Return a line for each name, those with the most requests first, and one for the rest."""
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     lines = [
-        f"model {quote(name)}: 0 facts; nothing was refused for it, in {pluralize(number, 'request')}{_suggest_model(name)}"
+        f"model {quote(name)}: 0 facts; nothing was refused for it, in {pluralize(number, 'request')}{suggest_model(name)}"
         for name, number in ranked
     ]
     rest = len(lines) - MAX_NAMES

@@ -80,7 +80,7 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     for place, id, _ in request.outputs:
         made = history.by_call.get(id)
         # An output may name the call's `id` in place of its `call_id`.
-        if made and not any(request.item_keys.count(("call", own)) for own in (id, client_call_id(made[-1].item))):
+        if made and not any(request.item_keys.count(("call", name)) for name in (id, client_call_id(made[-1].item))):
             where = "is not in this request, although its output is"
             yield made[-1].lost(place, where=where)
     if request.is_chained and not history.open_calls:
