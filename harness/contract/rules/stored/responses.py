@@ -117,7 +117,8 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
 )
 def item_already_in_conversation(request: Request, world: WorldView) -> bool:
     """An item can be added once to a conversation, except that one request may have it several times."""
-    added = {item.get("id") for item in request.body["input"] if item.get("type") != "item_reference"} - {None}
+    given = (item.get("id") for item in request.body["input"] if item.get("type") != "item_reference")
+    added = {id for id in given if id in world.store.items}
     conversation = world.store.conversations[request.params["conversation_id"]]
     return any(item.get("id") in added for item in conversation.items) if added else False
 

@@ -31,6 +31,7 @@ from harness.contract.rule import (
 from harness.contract.rules.example_requests import ASK, CALL, HI, OUTPUT
 from harness.core.errors import ApiError, bad_request
 from harness.core.exchange import Json, Request
+from harness.core.json_values import as_string
 from harness.items import message, reasoning
 from harness.items.transcript import Transcript
 
@@ -136,9 +137,13 @@ def duplicate_made_up_id(world: WorldView, transcript: Transcript) -> Iterator[J
     Until May 2026 they could: posit-dev/chatlas, recorded from 2025-12-30 to 2026-05-06. Of answers that were not stored,
     whose ids have the API's form, no refusal is known.
     """
-    ids = [item["id"] for item in transcript.added if item.get("role") == "assistant" and item.get("id")]
-    own = [id for id in ids if id not in world.store.items and not _MADE_BY_THE_API.fullmatch(id)]
-    yield from ({"id": id} for index, id in enumerate(own) if id in own[:index])
+    seen: set[str] = set()
+    for item in transcript.added:
+        id = as_string(item.get("id")) if item.get("role") == "assistant" else ""
+        if id and id not in world.store.items and not _MADE_BY_THE_API.fullmatch(id):
+            if id in seen:
+                yield {"id": id}
+            seen.add(id)
 
 
 @rule(
